@@ -6,6 +6,7 @@ import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
+import { followChanges } from './live/follow.ts'
 import { loadImportsMessages } from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
 import { parseSearch, type Search, stringifySearch } from './api/search.ts'
@@ -65,6 +66,7 @@ const application = createRoute({
   id: 'application',
   beforeLoad: async ({ location }) => {
     if (!(await isLoggedIn())) throw redirect({ to: '/login', search: { next: location.href } })
+    followChanges()
   },
   loader: async () => {
     const organization = queryClient.ensureQueryData(organizationQuery)

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { Page } from 'playwright-core'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { openQuietly } from './visit.ts'
 
 const { openPage } = useApplication()
 
@@ -14,9 +15,7 @@ browserTest('at 200 % zoom, no page scrolls horizontally', async () => {
   // At 200 % zoom, a window of 1280 pixels shows as much as one of 640. For phones, see axe.test.ts.
   const page = await openPage({ organization: 'small', width: 640 })
   for (const path of paths) {
-    await page.goto(path)
-    await page.getByRole('heading', { level: 1 }).first().waitFor()
-    await page.waitForLoadState('networkidle')
+    await openQuietly(page, path)
     expect([path, await horizontalOverflow(page)]).toEqual([path, 0])
   }
   await page.goto('/contacts')

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { type Records, type Screen, screens } from './screens.ts'
 import { resize, squeezed } from './squeezed.ts'
+import { openQuietly } from './visit.ts'
 
 export const widths = [320, 480, 640, 701, 768, 860, 933, 1024, 1280, 1600, 2560]
 
@@ -30,9 +31,7 @@ export async function squeezedAt(
   records: Records,
   at: readonly number[],
 ): Promise<string[]> {
-  await page.goto(path?.(records) ?? route)
-  await page.locator('h1').first().waitFor()
-  await page.waitForLoadState('networkidle')
+  await openQuietly(page, path?.(records) ?? route)
   const found: string[] = []
   for (const width of at) {
     await resize(page, width)

@@ -103,6 +103,23 @@ browserTest('after a restart, the page continues without a click, and loaded dat
   expect(notes.map(({ body }: { body: string }) => body)).toEqual(['Typed during the restart'])
 })
 
+browserTest('after a restart, the page has what others changed meanwhile', async () => {
+  const id = await newContact('Changed during the restart')
+  const change = async (values: object) => {
+    const { status, text } = await owner.organization.call('PATCH', `/v5/contacts/${id}`, { body: values })
+    expect(status, text).toBe(200)
+  }
+  const { page } = await openPage(`/contacts/${id}`)
+  await page.getByLabel('New note').waitFor()
+  await change({ city: 'Rome' })
+  await service.close()
+  await banner(page, unreachable).waitFor()
+  service = await start()
+  await change({ employmentTitle: 'Founder' })
+  for (const text of ['set City to Rome', 'set Job title to Founder']) await page.getByText(text).waitFor()
+  await page.getByText('Founder', { exact: true }).first().waitFor()
+})
+
 browserTest('a page opened while the service is overloaded appears automatically, after Retry-After', async () => {
   const id = await newContact('Seen later')
   const { page } = await openPage('/')

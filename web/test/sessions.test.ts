@@ -117,7 +117,7 @@ browserTest('a tab of one person does nothing as the person who logs in next in 
   const colleague = await mailed.join(owner.call, 'member')
   const context = await browserOf(owner)
   const tab = await openTab(context, `/contacts/${id}`)
-  await tab.waitForLoadState('networkidle')
+  await tab.getByText('created the contact').waitFor()
   await whileSending(tab, ['POST', `/v5/contacts/${id}/notes`], async () => {
     await logInAs(context, colleague)
     await endSessions(owner)

@@ -157,7 +157,7 @@ browserTest('older entries load while the person scrolls, each once', async () =
   expect(await timeline().getByRole('button', { name: 'Show older' }).count()).toBe(0)
 })
 
-/** Counts the page's requests for its timeline from now until a text appears; the page continues to poll afterwards. */
+/** Counts the page's requests for its timeline from now until a text appears. */
 const looksUntilShown = (box: Json, text: string): Promise<number> =>
   new Promise((resolve) => {
     const { performance, requestAnimationFrame }: Json = globalThis
@@ -174,7 +174,7 @@ const looksUntilShown = (box: Json, text: string): Promise<number> =>
   })
 
 browserTest(
-  'an entry from another session appears with the next poll, and moves neither focus nor scroll position',
+  'an entry from another session appears with its event, and moves neither focus nor scroll position',
   async () => {
     for (let note = 0; note < 30; note++) await create(`${pathOf(contact)}/notes`, { body: `Note ${note}` })
     await show()
@@ -184,8 +184,7 @@ browserTest(
     const expectEntry = async (path: string, body: object, text: string) => {
       await create(path, body)
       const looks = await timeline().evaluate(looksUntilShown, text)
-      // One is in flight, the next one finds the change, then the timeline is refetched; there is a second between
-      // polls.
+      // One may be in flight, one finds the change, then the timeline is refetched.
       expect(looks).toBeLessThanOrEqual(3)
     }
     await expectEntry(`${pathOf(contact)}/notes`, { body: 'From elsewhere' }, 'From elsewhere')

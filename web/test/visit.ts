@@ -64,5 +64,15 @@ export async function errorOf(page: Page, name: string): Promise<string> {
   return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? ''
 }
 
+/**
+ * Opens a page and waits until it has loaded everything. The stream of events, which stays open, is left out.
+ */
+export async function openQuietly(page: Page, path: string): Promise<void> {
+  await page.route(/\/v5\/events\/stream\?/, (route) => route.fulfill({ status: 204 }))
+  await page.goto(path)
+  await page.locator('h1').first().waitFor()
+  await page.waitForLoadState('networkidle')
+}
+
 /** Expects that axe finds nothing on the page in its current state. */
 export const expectAccessible = async (page: Page): Promise<void> => expect(await violations(page)).toEqual([])

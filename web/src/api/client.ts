@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch'
 import { ApiError } from './error.ts'
 import type { components, paths } from './openapi.d.ts'
+import { rememberWrite } from './own-writes.ts'
 import { accessToken, apiOrigin, authorizedFetch, continueSession, type Tokens, withSessionLock } from './session.ts'
 
 /** The schemas of openapi.json by name. */
@@ -64,7 +65,7 @@ export const unanswered = new Set<Promise<unknown>>()
 /** Calls a path that is known only from the schema of the resources; throws `ApiError` if the request is refused. */
 export function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
   const answer = request<T>(method, path, options)
-  if (method !== 'GET' && !path.includes('/search')) {
+  if (isWrite(method, path)) {
     unanswered.add(answer)
     const forget = () => void unanswered.delete(answer)
     answer.then(forget, forget)
@@ -88,12 +89,16 @@ async function request<T>(method: Method, path: string, options: SendOptions): P
   )
   if (!response.ok) throw await refusalOf(response)
   const text = await response.text()
-  return {
+  const answer: Answer<T> = {
     body: (text === '' ? undefined : JSON.parse(text)) as T,
     etag: response.headers.get('etag') ?? undefined,
     link: response.headers.get('link') ?? undefined,
   }
+  if (isWrite(method, path)) rememberWrite(path, answer.body, answer.etag)
+  return answer
 }
+
+const isWrite = (method: Method, path: string): boolean => method !== 'GET' && !path.includes('/search')
 
 /** Fetches all pages of a list; only for lists that are always short. `body`: a search. */
 export async function sendAll<T>(path: string, options: Pick<SendOptions, 'query' | 'body'> = {}): Promise<T[]> {

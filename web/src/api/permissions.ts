@@ -16,7 +16,10 @@ export const scopesQuery = queryOptions({
 export const useScopes = (): readonly Scope[] => useSuspenseQuery(scopesQuery).data
 
 /** Does one of the held scopes cover this one? Wildcards do not cover guarded resources. */
-export function covers(held: readonly string[], wanted: Scope): boolean {
+export function covers(
+  held: readonly string[],
+  wanted: Pick<Scope, 'resource' | 'action' | 'permission' | 'guarded'>,
+): boolean {
   return held.some((text) => {
     const [resource, action, permission] = text.slice(prefix.length).split(':')
     return (

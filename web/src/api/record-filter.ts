@@ -30,13 +30,18 @@ export class RecordFilter {
     this.key = search ? JSON.stringify(search) : parameters.toString()
   }
 
-  /** The records that also match another condition, whose value is an id or a time. */
-  with(field: string, operator: string, value: string): RecordFilter {
+  /** Those of the records that have one of these ids. */
+  withIds(ids: readonly string[]): RecordFilter {
+    return this.with('id', 'in', ids)
+  }
+
+  /** The records that also match another condition, whose value is an id, a time, or a list of them. */
+  with(field: string, operator: string, value: string | readonly string[]): RecordFilter {
     if (this.#search) {
       const parts = [...partsOf(this.#search.filter), { [field]: { [operator]: value } }]
       return new RecordFilter(this.#parameters, { ...this.#search, filter: joined(parts) })
     }
-    const condition: [string, string] = [`filter.${field}.${operator}`, value]
+    const condition: [string, string] = [`filter.${field}.${operator}`, String(value)]
     return new RecordFilter(new URLSearchParams([...this.#parameters, condition]))
   }
 

@@ -1,6 +1,6 @@
 import { ChangesMeanwhile } from './changes-meanwhile.ts'
 import { ApiError } from './error.ts'
-import type { RecordFilter } from './record-filter.ts'
+import { RecordFilter } from './record-filter.ts'
 import type { RecordData } from './schema.ts'
 import { seek, type TimedRow } from './seek.ts'
 
@@ -27,6 +27,8 @@ export class RecordWindow {
   /** Number of rows; undefined until it is known. */
   total: number | undefined
   error: unknown
+  /** How many records others have added that are not shown yet; undefined if the list is as it should be. */
+  arrived: number | undefined
   /** Changes whenever anything visible changes. */
   version = 0
   /** Each key is equal for the same records or the same order. */
@@ -101,6 +103,25 @@ export class RecordWindow {
     this.#changed()
   }
 
+  /** Loads these rows again, which stay where they are. */
+  async patch(ids: readonly string[]): Promise<void> {
+    for (let first = 0; first < ids.length; first += pageSize) {
+      const page = new URLSearchParams({ limit: String(pageSize) })
+      for (const field of this.#fields) page.append('select[]', field)
+      const own = new RecordFilter(new URLSearchParams()).withIds(ids.slice(first, first + pageSize))
+      for (const row of await own.page(this.#path, page)) this.put(row)
+    }
+  }
+
+  /** Counts what has arrived, without moving the rows. */
+  async countArrived(): Promise<void> {
+    const reload = this.#reloads
+    const total = await this.#filter.count(this.#path)
+    if (reload !== this.#reloads) return
+    this.arrived = Math.max(0, total - (this.total ?? 0))
+    this.#changed()
+  }
+
   /** Removes deleted records at once. */
   remove(ids: ReadonlySet<string>): void {
     const kept = this.loaded().filter(({ id }) => !ids.has(id))
@@ -128,6 +149,7 @@ export class RecordWindow {
       if (reload !== this.#reloads) return
       this.#clear()
       this.total = total
+      this.arrived = undefined
       this.#store({ start: 0, rows })
       this.#loadedAt = startedAt
       this.#isReloading = false
@@ -139,6 +161,20 @@ export class RecordWindow {
       this.error = error
       this.#changed()
     }
+  }
+
+  /** All records in the order of their creation: a changed value moves none. */
+  get isPlain(): boolean {
+    return this.recordsKey === '' && this.#order.get('orderBy') === 'createdAt'
+  }
+
+  get isShown(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  /** Makes the next `refresh` reload everything. */
+  expire(): void {
+    this.#loadedAt = 0
   }
 
   /** Reloads everything if it may be out of date. */

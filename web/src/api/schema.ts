@@ -18,6 +18,7 @@ export const schemaQuery = queryOptions({
   queryKey: ['schema'],
   queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources.map(withDeclaredFields),
   staleTime: 60_000,
+  meta: { follows: ({ resource, isOwn }) => resource === 'property' && !isOwn },
 })
 
 /** Converts definitions to fields, so that everything derived from fields also shows and edits custom properties. */

@@ -20,7 +20,7 @@ export type EndReason = 'logged-out' | 'taken-over' | 'someone-else'
 let onLost: (reason: EndReason) => void = () => undefined
 
 /** The person and the organization whose data this page shows. */
-interface SessionScope {
+export interface SessionScope {
   userId: string
   organizationId: string | undefined
 }
@@ -28,6 +28,9 @@ interface SessionScope {
 // Another tab may switch the session's organization or log in somebody else. This page stays with the person and the
 // organization of its first access token.
 let place: SessionScope | undefined
+
+/** Undefined before a log-in and after a log-out. */
+export const sessionScope = (): SessionScope | undefined => place
 
 /** The body of a successful log-in response. */
 export interface Tokens {
@@ -55,6 +58,14 @@ export function forgetAccessToken(): void {
   token = undefined
   place = undefined
   settleEnd(false)
+  for (const leave of leavers) leave()
+}
+
+const leavers = new Set<() => void>()
+
+/** Registers a callback for when the page has left the person or the organization that it showed. */
+export function whenSessionIsLeft(leave: () => void): void {
+  leavers.add(leave)
 }
 
 /** After a log-out, other tabs must not show anything of the person either. */

@@ -1,5 +1,7 @@
-import { whenForgetting } from '../api/query-client.ts'
+import { type LiveEvent, whenForgetting } from '../api/query-client.ts'
 import type { RecordFilter } from '../api/record-filter.ts'
+import { Arrivals } from '../live/arrivals.ts'
+import { mentionsAny, onEvents, onEventsLost } from '../live/events.ts'
 import type { CardPosition } from '../ui/board/board-model.ts'
 import { onRecordChanged } from '../views/changes.ts'
 import { onListsReloaded } from '../views/use-record-window.ts'
@@ -29,6 +31,9 @@ export interface FormerPosition {
 /** The deals of a pipeline that match the filters, by stage: the first ones of each stage, and more on request. */
 export class BoardData {
   error: unknown
+  /** How many deals others have added that are not shown yet; undefined if the board is as it should be. */
+  arrived: number | undefined
+  readonly arrivals = new Arrivals(this)
   /** Changes whenever anything visible changes. */
   version = 0
   sums: readonly DealSum[] | undefined
@@ -73,7 +78,11 @@ export class BoardData {
   }
 
   find(id: string): Deal | undefined {
-    return [...this.#columns.values()].flatMap(({ deals }) => deals).find((deal) => deal.id === id)
+    return this.#shown().find((deal) => deal.id === id)
+  }
+
+  #shown(): Deal[] {
+    return [...this.#columns.values()].flatMap(({ deals }) => deals)
   }
 
   /** Reloads everything if it may be out of date. */
@@ -84,7 +93,44 @@ export class BoardData {
   /** Called after a change that this board cannot apply itself. */
   outdate(): void {
     this.#loadedAt = 0
-    if (this.#listeners.size > 0) void this.reload()
+    if (this.isShown) void this.reload()
+  }
+
+  get isShown(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  /** Makes the next `refresh` reload everything. */
+  expire(): void {
+    this.#loadedAt = 0
+  }
+
+  /** Follows what others change: deals, and what these show of other records. */
+  follow(events: readonly LiveEvent[]): void {
+    const ofDeals = events.filter(({ resource, isOwn }) => resource === 'deal' && !isOwn)
+    const others = events.filter(({ resource }) => resource !== 'deal')
+    const changed = new Set(others.map(({ recordId }) => recordId))
+    const named = new Set(others.flatMap(({ ids }) => ids))
+    const touched = this.#shown().filter((deal) => named.has(deal.id) || mentionsAny(deal, changed))
+    const ids = [...ofDeals.map(({ recordId }) => recordId), ...touched.map(({ id }) => id)]
+    if (ids.length > 0) this.arrivals.follow(ids, ofDeals.length > 0)
+  }
+
+  /** Loads these deals again. Cards stay where they are. */
+  async patch(ids: readonly string[]): Promise<void> {
+    const own = ids.filter((id) => this.find(id))
+    if (own.length === 0) return
+    for (const deal of await this.#readDeals(own)) {
+      const shown = this.find(deal.id)
+      if (shown?.stageId === deal.stageId && shown.position === deal.position) this.put(deal)
+    }
+  }
+
+  /** Counts what has arrived, without moving the cards. */
+  async countArrived(): Promise<void> {
+    const countIn = (sums: readonly DealSum[]) => sums.reduce((total, { count }) => total + count, 0)
+    this.arrived = Math.max(0, countIn(await this.#readSums()) - countIn(this.sums ?? []))
+    this.#changed()
   }
 
   /** Reloads everything; the current cards stay visible until then. */
@@ -104,6 +150,7 @@ export class BoardData {
         this.#columns.set(id, { deals, hasMore: deals.length === pageSize, isLoading: false })
       })
       this.sums = sums
+      this.arrived = undefined
       this.error = undefined
       this.#loadedAt = Date.now()
     } catch (error) {
@@ -252,6 +299,16 @@ export class BoardData {
     return this.#filter.with('pipelineId', 'equals', pipelineId).totals<DealSum>(path, 'summary')
   }
 
+  async #readDeals(ids: readonly string[]): Promise<Deal[]> {
+    const deals: Deal[] = []
+    for (let first = 0; first < ids.length; first += pageSize) {
+      const page = new URLSearchParams({ limit: String(pageSize) })
+      for (const field of boardFields) page.append('select[]', field)
+      deals.push(...(await this.#filter.withIds(ids.slice(first, first + pageSize)).page<Deal>(path, page)))
+    }
+    return deals
+  }
+
   #readPage(stageId: string, startingAfter: string | undefined): Promise<Deal[]> {
     const page = new URLSearchParams({ orderBy: 'position', sort: 'asc', limit: String(pageSize) })
     for (const field of boardFields) page.append('select[]', field)
@@ -273,6 +330,12 @@ whenForgetting(() => recent.clear())
 // Includes boards that are not on the screen: a person may close a deal on its page and go back to the board.
 onRecordChanged(({ name }, record) => {
   if (name === 'deals') for (const board of recent.values()) board.put(record as never as Deal)
+})
+onEvents((events) => {
+  for (const board of recent.values()) board.follow(events)
+})
+onEventsLost(() => {
+  for (const board of recent.values()) board.arrivals.followAll()
 })
 onListsReloaded((reloaded) => {
   if (reloaded === path) for (const board of recent.values()) board.outdate()

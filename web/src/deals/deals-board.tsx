@@ -11,6 +11,7 @@ import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { ListFailure } from '../views/list-failure.tsx'
 import { ListHead, type ListViewProps } from '../views/list-head.tsx'
+import { NewChanges } from '../views/new-changes.tsx'
 import { isFiltered, noFilter, recordFilterOf } from '../views/list-state.ts'
 import { resourceIcon } from '../registry/resources.ts'
 import { ColumnHead, joinSums } from './column-head.tsx'
@@ -53,6 +54,7 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
   const t = useTranslations('deals')
   const locale = useLocale()
   const board = useRef<BoardHandle>(null)
+  const box = useRef<HTMLDivElement>(null)
   const filter = useMemo(() => recordFilterOf(resource, { ...state, isDeleted: false }), [resource, state])
   const { data, isStale } = useBoardData(stages, filter)
   const lostReason = useLostReason()
@@ -102,7 +104,7 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
       ) : isEmpty && isFiltered(state) ? (
         <NoMatch onClear={() => onChange(noFilter)} />
       ) : (
-        <div className={classes(styles.boardBox, isStale && styles.stale)} aria-busy={!data.sums}>
+        <div ref={box} className={classes(styles.boardBox, isStale && styles.stale)} aria-busy={!data.sums}>
           <Board
             ref={board}
             label={pipeline.name}
@@ -113,6 +115,14 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
             titleOf={({ name }) => name}
             onMove={moveAndFocus}
             renderCard={renderCard}
+          />
+          <NewChanges
+            arrived={isStale ? undefined : data.arrived}
+            arrivals={data.arrivals}
+            box={box}
+            scroller="[role=group]"
+            top={88}
+            isBusy={menu !== undefined}
           />
           {isEmpty && (
             <div className={styles.firstDeal}>

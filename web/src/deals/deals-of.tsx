@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
+import { about } from '../live/refetch.ts'
 import { type RecordData, useResource } from '../api/schema.ts'
 import { Button, buttonClasses } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
@@ -42,6 +43,7 @@ const dealsOfQuery = (filter: Filter) =>
       ])
       return { shown: shown.body, count: count.body.count }
     },
+    meta: { follows: about(Object.values(filter)[0] ?? '', 'deal', 'deal-contact', 'stage') },
   })
 
 const ofCompany = (id: string): Filter => ({ 'filter.companyId.equals': id })

@@ -7,6 +7,7 @@ import { send } from '../api/client.ts'
 import { useOrganization } from '../api/me.ts'
 import { useSchema } from '../api/schema.ts'
 import { importsQuery } from '../imports/import-queries.ts'
+import { ofResources } from '../live/refetch.ts'
 import { rowStatuses, sumOf } from '../imports/row-states.ts'
 import { readPreference, storePreference } from '../preferences/storage.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -177,6 +178,7 @@ function useCount(resource: string, enabled: boolean): number | undefined {
     enabled,
     queryFn: async ({ signal }) =>
       (await send<{ count: number }>('GET', `/v5/${resource}/count`, { signal })).body.count,
+    meta: { follows: ofResources(resource.slice(0, -1)) },
   })
   return data
 }

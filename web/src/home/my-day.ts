@@ -9,8 +9,8 @@ import { dayAfter, dayIn } from '../tasks/zones.ts'
 /** Days after today whose tasks are also shown. */
 const soonDays = 7
 
-/** Milliseconds between refetches. */
-const interval = 10_000
+/** Milliseconds between refetches: no event says that a task becomes overdue. */
+const interval = 60_000
 
 const openTasksOf = (userId: string) => ({ assigneeId: userId, done: 'false', orderBy: 'deadline', sort: 'asc' })
 

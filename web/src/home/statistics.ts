@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, dataOf } from '../api/client.ts'
 import type { components } from '../api/openapi.d.ts'
+import { ofResources } from '../live/refetch.ts'
+import { ofImports } from '../imports/import-queries.ts'
 import { timeZone } from '../preferences/locale.ts'
 
 /** Number of days in the charts, counted back from today. */
@@ -40,6 +42,7 @@ export const contactStatisticsQuery = (period: Period) => {
   return queryOptions({
     queryKey: ['contacts', 'statistics', query],
     queryFn: ({ signal }) => dataOf(api.GET('/v5/contacts/statistics', { params: { query }, signal })),
+    meta: { follows: ofResources('contact') },
   })
 }
 
@@ -48,6 +51,7 @@ export const importStatisticsQuery = (period: Period) => {
   return queryOptions({
     queryKey: ['imports', 'statistics', query],
     queryFn: ({ signal }) => dataOf(api.GET('/v5/imports/statistics', { params: { query }, signal })),
+    meta: { follows: ofImports },
   })
 }
 

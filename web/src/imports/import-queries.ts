@@ -1,6 +1,6 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
-import { queryClient } from '../api/query-client.ts'
+import { type Follows, queryClient } from '../api/query-client.ts'
 
 export type Import = Schemas['Import']
 export type ImportWithUrl = Schemas['ImportWithTriggerUrl']
@@ -12,7 +12,10 @@ export type Change = RowDetails['changes'][number]
 export type RowStatus = RowDetails['status']
 export type Row = Omit<RowDetails, 'payload' | 'parameters' | 'warnings' | 'errors' | 'changes'>
 
-/** Milliseconds between refetches of the rows, so that a push appears within two seconds. */
+/** Changes of an import, and of what its rows created or changed. */
+export const ofImports: Follows = ({ ids }) => ids.some((id) => id.startsWith('imp_'))
+
+/** Milliseconds between refetches of the rows, which have no events: a push appears within two seconds. */
 const interval = 1500
 
 const pageSize = 50
@@ -38,6 +41,7 @@ export const importsQuery = queryOptions({
     }
   },
   refetchInterval: 10_000,
+  meta: { follows: ofImports },
 })
 
 /** Sends the entity tag of this query's previous response. */
@@ -92,6 +96,7 @@ export const lastPushQuery = (importId: string) =>
       return body[0]?.createdAt ?? null
     },
     refetchInterval: 10_000,
+    meta: { follows: ({ ids }) => ids.includes(importId) },
   })
 
 /** How many rows of an import match the filters. */

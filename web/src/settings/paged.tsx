@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { nextCursor, send } from '../api/client.ts'
+import { ofResources } from '../live/refetch.ts'
 import { Loading } from '../ui/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
@@ -9,6 +10,13 @@ import styles from './settings.module.css'
 
 /** The query key of a list or record: for `/v5/teams/tea_1/members`, ['teams', 'tea_1', 'members']. */
 const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
+
+/** Whose changes a page of the settings shows. The other records of settings have no events. */
+const eventsOf: Readonly<Record<string, readonly string[]>> = {
+  teams: ['team'],
+  pipelines: ['pipeline', 'stage'],
+}
+export const followsSection = (section: string) => ({ follows: ofResources(...(eventsOf[section] ?? [])) })
 
 /** A list of the API, page by page. */
 export function usePages<T>(path: string, query: Readonly<Record<string, string>> = {}, pageSize = 25) {
@@ -20,6 +28,7 @@ export function usePages<T>(path: string, query: Readonly<Record<string, string>
       return { records: body, next: nextCursor(link) }
     },
     placeholderData: keepPreviousData,
+    meta: followsSection(keyOfPath(path)[0] ?? ''),
     initialPageParam: {} as Record<string, string>,
     getNextPageParam: ({ next }) => (next === undefined ? undefined : { startingAfter: next }),
   })

@@ -6,6 +6,7 @@ import { ApiError } from '../api/error.ts'
 import { Failure } from '../ui/empty-state.tsx'
 import { PageContent } from '../ui/page.tsx'
 import { NotFound } from '../ui/states.tsx'
+import { followsSection } from './paged.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
@@ -27,6 +28,7 @@ export function PartPage<T extends { name: string }>(props: PartPageProps<T>) {
   const { data, error, refetch } = useQuery({
     queryKey: [section, id],
     queryFn: async () => (await send<T>('GET', `/v5/${section}/${id}`)).body,
+    meta: followsSection(section),
   })
   if (error instanceof ApiError && error.status === 404) return <NotFound />
   return (

@@ -21,6 +21,7 @@ import { Tag, tintOfState } from '../ui/tag.tsx'
 import { useChoiceLabel } from '../views/choices.ts'
 import { DeleteStage } from './delete-stage.tsx'
 import { ConfirmButton, DialogButton } from './dialog-buttons.tsx'
+import { followsSection } from './paged.tsx'
 import { PartPage } from './part-page.tsx'
 import { useMay } from '../api/permissions.ts'
 import styles from './settings.module.css'
@@ -128,6 +129,7 @@ function Stages({ pipelineId }: { pipelineId: string }) {
       const query = new URLSearchParams({ ...order, limit: '100' })
       return (await send<Stage[]>('GET', path, { query })).body
     },
+    meta: followsSection('pipelines'),
   })
   const move = async (id: string, index: number) => {
     const stages = data ?? []

@@ -23,17 +23,12 @@ export interface FoundSuggestions {
 
 const noIntents = {}
 
-/** The suggestions for the notes of each timeline page. New ones on the first page appear automatically. */
+/** The suggestions for the notes of each timeline page. New ones appear automatically. */
 export function useNoteSuggestions(pages: readonly (readonly TimedNote[])[]): FoundSuggestions {
   const mayRead = useMayRead()
   const [openedAt] = useState(() => Date.now())
   const found = useQueries({
-    queries: (mayRead ? pages : []).map((notes, index) =>
-      noteSuggestionsQuery(
-        notes.map(({ id }) => id),
-        { isLive: index === 0 },
-      ),
-    ),
+    queries: (mayRead ? pages : []).map((notes) => noteSuggestionsQuery(notes.map(({ id }) => id))),
     combine: joinLists,
   })
   // Measured from when the timeline was opened: a note stays new, so that nothing moves later.

@@ -5,6 +5,8 @@ import { queryClient } from '../api/query-client.ts'
 import { schemaQuery } from '../api/schema.ts'
 import { scopesQuery } from '../api/permissions.ts'
 import { type Names, readNames } from '../api/names.ts'
+import { onEvents } from '../live/events.ts'
+import { byOthers, ofResources } from '../live/refetch.ts'
 
 export type Suggestion = Schemas['Suggestion']
 export type SuggestionType = Suggestion['type']
@@ -35,8 +37,10 @@ export interface SuggestionList {
   answer: Answer<Suggestion[]>
 }
 
-/** Milliseconds between refetches for the newest notes, so that a suggestion appears within two seconds. */
+/** Milliseconds between looks at the analysis of a new note, which has no events. */
 const interval = 1200
+
+const byOtherPeople = { follows: byOthers(ofResources('suggestion')) }
 
 /** Also loads the permissions that a suggestion's buttons need. */
 const mayRead = async (): Promise<boolean> => {
@@ -48,7 +52,7 @@ const mayRead = async (): Promise<boolean> => {
 }
 
 /** The suggestions for a page of notes, without obsolete ones. */
-export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = false } = {}) => {
+export const noteSuggestionsQuery = (noteIds: readonly string[]) => {
   const queryKey = [...suggestionsKey, 'of notes', noteIds]
   return queryOptions({
     queryKey,
@@ -68,8 +72,12 @@ export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = fals
       return { answer, suggestions, names: await readNames(answer.body) }
     },
     enabled: noteIds.length > 0,
-    refetchInterval: ({ state }) =>
-      isLive && !(state.error instanceof ApiError && state.error.status < 500) ? interval : false,
+    meta: {
+      follows: byOthers(
+        ({ resource, ids, recordId }, mentions) =>
+          resource === 'suggestion' && (ids.some((id) => noteIds.includes(id)) || mentions(recordId)),
+      ),
+    },
   })
 }
 
@@ -156,7 +164,7 @@ export const newestQuery = queryOptions({
     const query = new URLSearchParams({ ...pending, limit: '1' })
     return (await send<Suggestion[]>('GET', '/v5/suggestions', { query, signal })).body[0] ?? null
   },
-  refetchInterval: 5000,
+  meta: byOtherPeople,
 })
 
 /** The number of pending suggestions. */
@@ -166,7 +174,7 @@ export const pendingCountQuery = queryOptions({
     const query = new URLSearchParams({ status: pending.status })
     return (await send<{ count: number }>('GET', '/v5/suggestions/count', { query, signal })).body.count
   },
-  refetchInterval: 30_000,
+  meta: byOtherPeople,
 })
 
 /** Updates a suggestion everywhere with the service's response. */
@@ -183,6 +191,27 @@ export function showSuggestion(suggestion: Suggestion): void {
 export function hideSuggestion(id: string): void {
   changeInbox((item) => (item.suggestion.id === id ? undefined : item))
   void queryClient.invalidateQueries({ queryKey: suggestionsKey })
+}
+
+// In the inbox, what others decide changes in place, and what is new waits for a click.
+onEvents((events) => {
+  const isShown = (id: string) =>
+    queryClient
+      .getQueryData(inboxQuery.queryKey)
+      ?.pages.some(({ items }) => items.some(({ suggestion }) => suggestion.id === id))
+  const changed = events.filter(
+    ({ resource, isOwn, recordId }) => resource === 'suggestion' && !isOwn && isShown(recordId),
+  )
+  for (const id of new Set(changed.map(({ recordId }) => recordId))) void readSuggestion(id)
+})
+
+/** Shows a suggestion as it is now: someone else may have decided, or the note may have changed. */
+export async function readSuggestion(id: string): Promise<void> {
+  try {
+    showSuggestion((await send<Suggestion>('GET', `/v5/suggestions/${id}`)).body)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) hideSuggestion(id)
+  }
 }
 
 const changeInbox = (change: (item: InboxItem) => InboxItem | undefined): void =>

@@ -1,5 +1,4 @@
 import { useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -8,7 +7,7 @@ import { tasksChanged } from '../tasks/use-task-actions.ts'
 import { timelineKey } from '../api/timeline.ts'
 import { notify } from '../ui/toast.tsx'
 import { reloadLists } from '../views/use-record-window.ts'
-import { hideSuggestion, showSuggestion, type Suggestion, suggestionsKey } from './suggestion-data.ts'
+import { readSuggestion, showSuggestion, type Suggestion, suggestionsKey } from './suggestion-data.ts'
 
 interface Decisions {
   mayAccept: boolean
@@ -29,7 +28,8 @@ export function useDecisions(): Decisions {
       showSuggestion(decided)
       return decided
     } catch (error) {
-      if (error instanceof ApiError && (error.code === 'already_decided' || error.status === 404)) await readOne(id)
+      if (error instanceof ApiError && (error.code === 'already_decided' || error.status === 404))
+        await readSuggestion(id)
       throw error
     }
   }
@@ -49,15 +49,6 @@ export function useDecisions(): Decisions {
       notify(t(isUndone ? 'done.undone' : 'done.rejected'))
       effectsChanged()
     },
-  }
-}
-
-/** Someone else may have decided, or the note may have changed. */
-async function readOne(id: string): Promise<void> {
-  try {
-    showSuggestion((await send<Suggestion>('GET', `/v5/suggestions/${id}`)).body)
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) hideSuggestion(id)
   }
 }
 

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { readNames, type Names } from '../api/names.ts'
 import { replaceEntries } from '../api/timeline.ts'
+import { about, byOthers, ofResources } from '../live/refetch.ts'
 import { onRecordChanged } from '../views/changes.ts'
 
 export type Task = Schemas['Task']
@@ -29,9 +29,6 @@ export const tasksKey = ['tasks'] as const
 
 export const pageSize = 50
 
-/** Milliseconds between refetches of a record's tasks, as for its timeline. */
-const interval = 1500
-
 const changes = new ChangesMeanwhile<TaskList>()
 
 /** Tasks whose new `done` is not stored yet: a response from before must not revert it. */
@@ -52,7 +49,14 @@ export const taskListQuery = (key: readonly unknown[], filters: Readonly<Record<
         const shown = queryClient.getQueryData<TaskList>(queryKey)?.tasks ?? []
         return { answer, names, tasks: withFinished(answer.body, shown, filters.done === 'false') }
       }),
+    meta: followsTasks(filters),
   })
+}
+
+/** Changes of the tasks of a record or a person. */
+const followsTasks = (filters: Readonly<Record<string, string>>) => {
+  const id = Object.values(filters).find((value) => /^[a-z]{3}_/.test(value)) ?? ''
+  return { follows: byOthers(about(id, 'task')) }
 }
 
 const countKey = ['task count'] as const
@@ -65,6 +69,7 @@ export const taskCountQuery = (filters: Readonly<Record<string, string>>) =>
       const query = new URLSearchParams(filters)
       return (await send<{ count: number }>('GET', '/v5/tasks/count', { query, signal })).body.count
     },
+    meta: { follows: ofResources('task') },
   })
 
 function withFinished(read: readonly Task[], shown: readonly Task[], isOfOpen: boolean): readonly Task[] {
@@ -78,11 +83,8 @@ function withFinished(read: readonly Task[], shown: readonly Task[], isOfOpen: b
 const rankOf = ({ deadline }: Task): number => (deadline === null ? Number.MAX_SAFE_INTEGER : Date.parse(deadline))
 
 /** The open tasks of a record, most urgent first. */
-export const openTasksQuery = (subject: TaskSubject) => ({
-  ...taskListQuery(['open', subject], { ...subject, done: 'false', orderBy: 'deadline', sort: 'asc' }),
-  refetchInterval: ({ state }: { state: { error: unknown } }) =>
-    state.error instanceof ApiError && state.error.status < 500 ? (false as const) : interval,
-})
+export const openTasksQuery = (subject: TaskSubject) =>
+  taskListQuery(['open', subject], { ...subject, done: 'false', orderBy: 'deadline', sort: 'asc' })
 
 /** The done tasks of a record, most recent first. */
 export const doneTasksQuery = (subject: TaskSubject) =>

@@ -15,6 +15,7 @@ import { Markdown } from '../ui/markdown.tsx'
 import type { MarkedWords } from '../ui/markdown-marks.ts'
 import { changeProperty, reportFailure, valueToEdit, forgetUnsaved } from '../views/changes.ts'
 import { propertyOf } from '../views/columns.tsx'
+import { useChangedMeanwhile } from '../views/use-changed-meanwhile.ts'
 import { useAuthor } from '../views/author.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
 import { type Entry, readTimelinesAgain, replaceEntries } from '../api/timeline.ts'
@@ -126,6 +127,7 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
   const draft = draftOf(note)
   const [text, setText] = useDraft(draft, () => (property ? String(valueToEdit(property, record)) : note.body))
   useUnsaved('edit', text !== record.body)
+  useChangedMeanwhile(t('noteText'), record.body, note.body)
   if (!property) return undefined
   const close = () => {
     forgetUnsaved(property, record)

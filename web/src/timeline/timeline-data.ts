@@ -1,7 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { type Answer, readIfChanged, send } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
 import { readNames } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
 import {
@@ -13,6 +12,7 @@ import {
   timelineKey,
   type TimelinePage,
 } from '../api/timeline.ts'
+import { ofResources } from '../live/refetch.ts'
 import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
 
@@ -27,9 +27,6 @@ export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): rea
 }
 
 const pageSize = 25
-
-/** Milliseconds between checks for new entries, so that one appears within two seconds. */
-const interval = 1000
 
 const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timeline`
 
@@ -57,7 +54,10 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
     getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),
   })
 
-/** Polls the newest entries; only their entity tag is compared. */
+/** Changes of these resources have entries in a timeline. */
+const isEntry = ofResources('contact', 'company', 'deal', 'note', 'task', 'deal-contact', 'employment')
+
+/** The newest entries after a change that may concern them; only their entity tag is compared. */
 const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
   const queryKey = ['newest entries', owner, kinds.join()]
   return queryOptions({
@@ -69,8 +69,12 @@ const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
         queryClient.getQueryData<Answer<Entry[]>>(queryKey),
         signal,
       ),
-    // A deleted record does not come back, so stop polling.
-    refetchInterval: ({ state }) => (state.error instanceof ApiError && state.error.status < 500 ? false : interval),
+    meta: {
+      // The timeline of a company has what happened with its contacts and deals, whose events do not name it.
+      follows: (event, mentions) =>
+        isEntry(event, mentions) &&
+        (owner.resource === 'companies' || event.ids.includes(owner.id) || mentions(event.recordId)),
+    },
   })
 }
 

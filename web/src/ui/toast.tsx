@@ -17,12 +17,19 @@ const manager = Toast.createToastManager<ToastData>()
 /** Milliseconds: long enough to read the toast and to reach Undo. */
 const timeout = 8000
 
-/** Shows a success message, with a button if there is an `undo`. Returns a function that closes it. */
-export function notify(title: string, options: { undo?: () => void; description?: string } = {}): () => void {
-  const { undo, description } = options
+interface NoticeOptions {
+  undo?: () => void
+  description?: string
+  /** Until it is closed. */
+  stays?: boolean
+}
+
+/** Shows a message, with a button if there is an `undo`. Returns a function that closes it. */
+export function notify(title: string, options: NoticeOptions = {}): () => void {
+  const { undo, description, stays } = options
   const id = manager.add({
     title,
-    timeout,
+    timeout: stays ? 0 : timeout,
     ...(description !== undefined && { description }),
     data: undo ? { undo } : {},
   })

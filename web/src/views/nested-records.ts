@@ -32,6 +32,9 @@ export const nestedRecordsQuery = (schema: readonly ResourceSchema[], target: Re
       )
       return lists.flat()
     },
+    meta: {
+      follows: ({ recordId }) => [target, container].some((one) => one && recordId.startsWith(`${one.idPrefix}_`)),
+    },
     enabled: container !== undefined,
   })
 }

@@ -7,6 +7,7 @@ import { ApiError } from '../api/error.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../registry/resources.ts'
+import { unsavedKinds } from '../preferences/drafts.ts'
 import { Loading, NotFound } from '../ui/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
@@ -55,7 +56,8 @@ interface LoadedProps extends RecordParts {
 
 function Loaded({ resource, id, ...parts }: LoadedProps) {
   const { data, error, refetch } = useRecord(resource, id)
-  if (data) return <RecordContent resource={resource} record={data} {...parts} />
+  const isDeleted = useIsLeft(error instanceof ApiError && error.status === 404)
+  if (data && !isDeleted) return <RecordContent resource={resource} record={data} {...parts} />
   if (error instanceof ApiError && error.status === 404)
     return resource.restorableDays === null ? (
       <NotFound />
@@ -70,6 +72,16 @@ function Loaded({ resource, id, ...parts }: LoadedProps) {
     </>
   )
 }
+
+/** Somebody else has deleted the record. Its page stays while the person is typing, so that nothing is lost. */
+function useIsLeft(isGone: boolean): boolean {
+  const [seen, setSeen] = useState({ isGone, isLeft: isGone })
+  if (seen.isGone !== isGone) setSeen({ isGone, isLeft: isGone && !isTyping() })
+  return seen.isLeft
+}
+
+const isTyping = (): boolean =>
+  unsavedKinds().length > 0 || document.activeElement?.matches('input, textarea, select') === true
 
 /** Shown while the record is loading, or while the service is unreachable. */
 const Waiting = () => (useTrouble() === undefined ? <PageBar title="…" /> : <Loading />)

@@ -1,8 +1,9 @@
-import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { useSeen } from '../api/use-seen.ts'
-import { type ChangeTexts, forgetUnsaved, valueToEdit } from './changes.ts'
+import { changeableValue, type ChangeTexts, forgetUnsaved, valueToEdit } from './changes.ts'
 import type { Move } from './editing.ts'
 import { saveValue } from './save-value.ts'
+import { useChangedMeanwhile } from './use-changed-meanwhile.ts'
 import { ValueEditor } from './value-editor.tsx'
 import type { Property } from './property.ts'
 
@@ -21,6 +22,10 @@ interface RecordValueEditorProps {
 export function RecordValueEditor(props: RecordValueEditorProps) {
   const { resource, record, property, label, texts, typed, onClose, onCancel } = props
   const seen = useSeen(record)
+  // A reference is an id, which says nothing to people.
+  const shownOf = (of: RecordData) =>
+    property.type === 'embedded' ? valueAt(of, `${property.name}.name`) : changeableValue(property, of)
+  useChangedMeanwhile(label, shownOf(seen), shownOf(record))
   return (
     <ValueEditor
       property={{ ...property, label }}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { send } from '../api/client.ts'
 import { type RecordData, titleOf, useResource } from '../api/schema.ts'
 import { useNestedRecords } from './nested-records.ts'
+import { followsRecord } from './use-record.ts'
 
 /**
  * The name of a record, such as a team, an owner or a company, by id; undefined while loading, or if it is unavailable.
@@ -14,6 +15,7 @@ export function useReferenceTitle(resourceName: string | undefined, id: string |
     queryFn: async () => (await send<RecordData>('GET', `${path}/${id}`)).body,
     enabled: path !== undefined && id !== undefined,
     staleTime: 300_000,
+    meta: followsRecord(id ?? ''),
   })
   const nested = useNestedRecords(resource?.parent && id !== undefined ? resource : undefined)
   const record = data ?? nested.find((one) => one.record.id === id)?.record

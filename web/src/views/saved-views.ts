@@ -5,6 +5,7 @@ import { conditionOf, type Filter, filterOf, type FilterNode, joined, partOf, pa
 import { useMe, useRole } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { type ResourceSchema, schemaQuery, useResource } from '../api/schema.ts'
+import { byOthers, ofResources } from '../live/refetch.ts'
 import { resourceViews } from '../registry/resources.ts'
 import { columnFor, defaultBase, defaultColumns, isColumn, type ListBase, treeOf, writeColumns } from './list-state.ts'
 
@@ -28,6 +29,7 @@ export const viewsQuery = (resource: string) =>
         query.set('startingAfter', last.id)
       }
     },
+    meta: { follows: byOthers(ofResources('view')) },
   })
 
 /** Loads the views before the list appears, so that nothing moves. */

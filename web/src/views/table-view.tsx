@@ -17,6 +17,7 @@ import { ListFailure } from './list-failure.tsx'
 import { ListHead, type ListViewProps } from './list-head.tsx'
 import { isFiltered, type ListState, noFilter, recordFilterOf } from './list-state.ts'
 import { cardColumns } from './card.tsx'
+import { NewChanges } from './new-changes.tsx'
 import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
 import { useRecordWindow } from './use-record-window.ts'
 import styles from './list.module.css'
@@ -46,7 +47,7 @@ export function TableView(props: ListViewProps) {
     setSelectedIn(place)
     setSelection(nothingSelected)
   }
-  const { list, isStale } = useRecordWindow(resource, state)
+  const { list, arrivals, isStale } = useRecordWindow(resource, state)
   const position = useGridPosition(`${place} ${state.view}`)
   const gridBox = useRef<HTMLDivElement>(null)
   const latestSelection = useRef(selection)
@@ -69,11 +70,12 @@ export function TableView(props: ListViewProps) {
   const columnChanges = useColumnChanges(change)
   const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
   const total = list.total
+  const count = total === undefined ? undefined : total + (list.arrived ?? 0)
   return (
     <>
       <ListHead
         {...props}
-        note={total === undefined ? undefined : t('count', { count: total, number: format.number(total) })}
+        note={count === undefined ? undefined : t('count', { count, number: format.number(count) })}
       />
       {state.isDeleted && <DeletedNotice days={resource.restorableDays} onClose={() => change({ isDeleted: false })} />}
       <div className={styles.body}>
@@ -115,6 +117,14 @@ export function TableView(props: ListViewProps) {
               }
             />
           )}
+          <NewChanges
+            arrived={isStale ? undefined : list.arrived}
+            arrivals={arrivals}
+            box={gridBox}
+            scroller="[role=grid]"
+            top={44}
+            isBusy={selection.ids.size > 0}
+          />
           {selection.ids.size > 0 && (
             <Suspense>
               <BulkBar resource={resource} selection={selection} isDeleted={state.isDeleted} onDone={deselect} />

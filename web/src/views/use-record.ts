@@ -2,13 +2,20 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, schemaQuery } from '../api/schema.ts'
-import { queryClient } from '../api/query-client.ts'
+import { type Follows, queryClient } from '../api/query-client.ts'
 import { onRecordChanged } from './changes.ts'
+
+/** Changes of a record by others, and of what it shows of other records. */
+export const followsRecord = (id: string): { follows: Follows; waits: true } => ({
+  waits: true,
+  follows: ({ recordId, ids, isOwn }, mentions) => (recordId === id ? !isOwn : ids.includes(id) || mentions(recordId)),
+})
 
 const recordQuery = (resource: ResourceSchema, id: string) =>
   queryOptions({
     queryKey: ['record', resource.name, id],
     queryFn: async ({ signal }) => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body,
+    meta: followsRecord(id),
   })
 
 /** Starts to load a record before its page opens, such as when a person points at a link to it. */

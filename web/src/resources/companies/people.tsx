@@ -4,6 +4,7 @@ import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
+import { about } from '../../live/refetch.ts'
 import { buttonClasses } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
@@ -26,6 +27,7 @@ const peopleQuery = (companyId: string) =>
       ])
       return { people: people.body, count: count.body.count }
     },
+    meta: { follows: about(companyId, 'contact') },
   })
 
 export const loadPeople = (companyId: string): Promise<void> => queryClient.prefetchQuery(peopleQuery(companyId))

@@ -3,6 +3,7 @@ import { useFormatter, useTranslations } from 'use-intl'
 import { type Schemas, send } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import type { RecordData } from '../../api/schema.ts'
+import { about } from '../../live/refetch.ts'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Avatar } from '../../ui/tag.tsx'
@@ -17,6 +18,7 @@ const employmentsQuery = (contactId: string) =>
       const query = new URLSearchParams({ limit: '100' })
       return (await send<Employment[]>('GET', `/v5/contacts/${contactId}/employments`, { query, signal })).body
     },
+    meta: { follows: about(contactId, 'employment') },
   })
 
 export const loadEmployments = (contactId: string): Promise<void> =>

@@ -216,6 +216,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
       aria-label={label}
       className={styles.board}
       data-dragging={drag !== undefined || undefined}
+      data-carrying={carried !== undefined || undefined}
       style={{ '--row': `${rowHeight}px`, '--head': `${headHeight}px` } as CSSProperties}
     >
       <div className={styles.columns}>

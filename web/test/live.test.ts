@@ -1,0 +1,218 @@
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
+import { browserTest, useApplication } from './application.ts'
+import { BoardPage } from './board-page.ts'
+import { Grid } from './grid.ts'
+import { expectAccessible } from './visit.ts'
+
+const { openPage, openTab, callAs, expectErrors } = useApplication({ isAlone: true })
+
+const organization = 'small' as const
+
+async function send(call: Call, method: string, path: string, body?: object): Promise<Json> {
+  const answer = await call(method, path, body && { body })
+  expect(answer.status, `${method} ${path}: ${answer.text}`).toBeLessThan(300)
+  return answer.body
+}
+
+/** Counts the requests of a page or of all pages of a browser, by path. */
+function countRequests(of: Page | BrowserContext, path: RegExp): () => number {
+  let count = 0
+  // Both have this event.
+  ;(of as Page).on('request', (request) => {
+    if (path.test(new URL(request.url()).pathname)) count++
+  })
+  return () => count
+}
+
+const stream = /\/v5\/events\/stream$/
+const streamOf = (page: Page) => page.waitForResponse((response) => stream.test(new URL(response.url()).pathname))
+
+/** Opens a page, and waits until it follows what others change. */
+async function openLive(options: Parameters<typeof openPage>[0]): Promise<Page> {
+  const page = await openPage({ organization, ...options, path: '/forgot-password' })
+  await Promise.all([streamOf(page), page.goto(options?.path ?? '/')])
+  await page.locator('h1').first().waitFor()
+  return page
+}
+
+const timeline = (page: Page): Locator => page.getByRole('region', { name: 'Timeline' })
+
+async function editProperty(page: Page, name: string): Promise<void> {
+  const button = page.getByRole('button', { name: `Edit ${name}`, exact: true })
+  await button.waitFor({ state: 'attached' })
+  await button.focus()
+  await page.keyboard.press('Enter')
+}
+
+browserTest('two people see each other’s changes in a list, its count, a record, its tasks and timeline', async () => {
+  const call = await callAs('owner', organization)
+  const { id } = await send(call, 'POST', '/v5/contacts', { name: 'Shared Ada' })
+  const [first, second] = [
+    await openLive({ path: '/contacts?query=Shared+Ada' }),
+    await openLive({ as: 'member', path: `/contacts/${id}` }),
+  ]
+  await first.getByRole('gridcell', { name: 'Shared Ada', exact: true }).waitFor()
+  const count = (page: Page) => page.locator('h1 + [role=status]')
+  expect(await count(first).innerText()).toBe('1 record')
+  // The second person renames the contact, then the first one adds another.
+  await editProperty(second, 'Name')
+  await second.keyboard.press('Control+a')
+  await second.keyboard.type('Shared Ada Byron')
+  await second.keyboard.press('Enter')
+  await first.getByRole('gridcell', { name: 'Shared Ada Byron', exact: true }).waitFor()
+  await send(call, 'POST', '/v5/contacts', { name: 'Shared Ada the second' })
+  await first.getByRole('gridcell', { name: 'Shared Ada the second', exact: true }).waitFor()
+  await expect.poll(() => count(first).innerText()).toBe('2 records')
+  // The first person changes the record that the second one looks at.
+  await send(call, 'PATCH', `/v5/contacts/${id}`, { city: 'Ockham' })
+  await second.getByText('Ockham', { exact: true }).first().waitFor()
+  await timeline(second).getByText('set City to Ockham').waitFor()
+  await send(call, 'POST', `/v5/contacts/${id}/notes`, { body: 'Written elsewhere' })
+  await timeline(second).getByText('Written elsewhere').waitFor()
+  const task = await send(call, 'POST', '/v5/tasks', { title: 'Call Ada', contactId: id })
+  const openTasks = second.getByRole('list', { name: 'Open tasks' })
+  await openTasks.getByText('Call Ada').waitFor()
+  await send(call, 'PATCH', `/v5/tasks/${task.id}`, { done: true })
+  await openTasks.waitFor({ state: 'detached' })
+  expectErrors(second, /status of 404/)
+  await send(call, 'DELETE', `/v5/contacts/${id}`)
+  await second.getByRole('button', { name: 'Restore' }).waitFor()
+  await expect.poll(() => count(first).innerText()).toBe('1 record')
+  await second.getByRole('button', { name: 'Restore' }).click()
+  await first.getByRole('gridcell', { name: 'Shared Ada Byron', exact: true }).waitFor()
+})
+
+browserTest('a card that somebody else moves appears in its column with the totals, and keeps the focus', async () => {
+  const call = await callAs('owner', organization)
+  const page = await openLive({ path: '/companies' })
+  const board = await BoardPage.open(page, call, 'Followed', { Lead: ['a', 'b'], Offer: ['c'] })
+  const { body: deals } = await call('GET', `/v5/deals?pipelineId=${board.pipelineId}`)
+  const idOf = (name: string) => deals.find((deal: Json) => deal.name === name).id
+  await board.card('a').getByRole('link').focus()
+  await send(call, 'POST', `/v5/deals/${idOf('b')}/move`, { stageId: board.stages.Offer, beforeId: idOf('c') })
+  await expect.poll(() => board.names('Offer')).toEqual(['b', 'c'])
+  await board.total('Offer', '€200').waitFor()
+  await send(call, 'POST', '/v5/deals', { name: 'd', stageId: board.stages.Lead, amount: '5', currency: 'EUR' })
+  await expect.poll(async () => (await board.names('Lead')).toSorted()).toEqual(['a', 'd'])
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('a')
+  // While a card is carried, the others stay.
+  await page.keyboard.press('Space')
+  await send(call, 'POST', `/v5/deals/${idOf('c')}/move`, { stageId: board.stages.Lead })
+  await page.getByRole('button', { name: 'Changed by others' }).waitFor()
+  expect(await board.names('Offer')).toEqual(['b', 'c'])
+  await page.keyboard.press('Escape')
+  await expect.poll(() => board.names('Offer')).toEqual(['b'])
+  await page.getByRole('button', { name: 'Changed by others' }).waitFor({ state: 'detached' })
+})
+
+browserTest(
+  'rows stay under a person who has scrolled or selected; a line says what is new, and shows it',
+  async () => {
+    const call = await callAs()
+    const page = await openLive({ organization: 'large', path: '/contacts' })
+    const grid = new Grid(page)
+    await grid.settle()
+    await page.keyboard.press('Escape')
+    await grid.scrollTo(36 * 50)
+    await expect.poll(async () => (await grid.rows()).has(55)).toBe(true)
+    await grid.settle()
+    await grid.cell(55, 'name').click()
+    const [before, id, top] = [await grid.rows(), await grid.activeId(), await grid.scrollTop()]
+    await send(call, 'POST', '/v5/contacts', { name: 'New above' })
+    await send(call, 'PATCH', `/v5/contacts/${id}`, { name: 'Changed in place' })
+    const line = page.getByRole('button', { name: '1 new', exact: true })
+    await line.waitFor()
+    await page.getByRole('gridcell', { name: 'Changed in place', exact: true }).waitFor()
+    expect([await grid.activeId(), await grid.scrollTop()]).toEqual([id, top])
+    expect((await grid.rows()).get(60)).toBe(before.get(60))
+    await expectAccessible(page)
+    await line.click()
+    await page.getByRole('gridcell', { name: 'New above', exact: true }).waitFor()
+    expect(await grid.scrollTop()).toBe(0)
+    expect(await page.evaluate<string>('document.activeElement.role')).toBe('grid')
+    // A selected row keeps the rows where they are; without it, they follow.
+    await page.getByRole('checkbox', { name: 'Select New above' }).click()
+    await send(call, 'POST', '/v5/contacts', { name: 'Newer above' })
+    await line.waitFor()
+    expect(await page.getByRole('gridcell', { name: 'Newer above', exact: true }).count()).toBe(0)
+    await page.getByRole('checkbox', { name: 'Select New above' }).click()
+    await page.getByRole('gridcell', { name: 'Newer above', exact: true }).waitFor()
+    await line.waitFor({ state: 'detached' })
+  },
+)
+
+browserTest('a conflict is shown while the person is typing, and nothing typed is lost', async () => {
+  const call = await callAs('owner', organization)
+  const { id } = await send(call, 'POST', '/v5/contacts', { name: 'Edited Ada', employmentTitle: 'Tester' })
+  const page = await openLive({ as: 'member', path: `/contacts/${id}` })
+  await editProperty(page, 'Job title')
+  await page.keyboard.type('Mine')
+  await send(call, 'PATCH', `/v5/contacts/${id}`, { employmentTitle: 'Theirs', city: 'Paris' })
+  await page.getByText('Paris', { exact: true }).first().waitFor()
+  const notice = page
+    .getByRole('region', { name: 'Notifications' })
+    .getByText('Job title was changed meanwhile')
+    .first()
+  await notice.waitFor()
+  await expectAccessible(page)
+  await page.keyboard.type(' and more')
+  const input = page.getByRole('textbox', { name: 'Job title' })
+  expect(await input.inputValue()).toBe('Mine and more')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Job title was changed meanwhile' })
+  await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Theirs', 'Mine and more'])
+  await notice.waitFor({ state: 'detached' })
+  await dialog.getByRole('button', { name: 'Keep mine' }).click()
+  await expect.poll(async () => (await call('GET', `/v5/contacts/${id}`)).body.employmentTitle).toBe('Mine and more')
+})
+
+browserTest('tabs share one stream, the next tab takes it over without a gap, and a log-out ends it', async () => {
+  const call = await callAs('owner', organization)
+  const { id } = await send(call, 'POST', '/v5/contacts', { name: 'Followed Ada' })
+  const first = await openLive({ path: `/contacts/${id}` })
+  const count = countRequests(first.context(), stream)
+  const second = await openTab(first, `/contacts/${id}`)
+  await timeline(second).waitFor()
+  await send(call, 'PATCH', `/v5/contacts/${id}`, { city: 'Rome' })
+  for (const page of [first, second]) await timeline(page).getByText('set City to Rome').waitFor()
+  expect(count()).toBe(0)
+  const isTakenOver = streamOf(second)
+  // Nobody has the stream while these changes are made.
+  await Promise.all([first.close(), send(call, 'PATCH', `/v5/contacts/${id}`, { city: 'Pisa' })])
+  await isTakenOver
+  await timeline(second).getByText('from Rome to Pisa').waitFor()
+  expect(count()).toBe(1)
+  // The page asks whether anybody is still logged in.
+  expectErrors(second, /401.*auth\/refresh/)
+  const isEnded = second.waitForEvent('requestfailed', (request) => stream.test(new URL(request.url()).pathname))
+  await second.getByRole('button', { name: 'Ada Lovelace' }).click()
+  await second.getByRole('menuitem', { name: 'Log out' }).click()
+  await isEnded
+  await second.getByRole('link', { name: 'Log in' }).waitFor()
+  expect(count()).toBe(1)
+})
+
+browserTest('however much happens, a page sends few requests, and none for what it has done itself', async () => {
+  const call = await callAs('owner', organization)
+  const page = await openLive({ path: '/contacts' })
+  await page.getByRole('grid').getByRole('link').first().waitFor()
+  const count = countRequests(page, /^\/v5\/contacts/)
+  const begun = Date.now()
+  for (let crowd = 0; crowd < 10; crowd++) {
+    const names = Array.from({ length: 10 }, (_, index) => `Crowd ${crowd}${index}`)
+    await Promise.all(names.map((name) => send(call, 'POST', '/v5/contacts', { name })))
+  }
+  await page.getByRole('gridcell', { name: 'Crowd 99', exact: true }).waitFor()
+  // A count and a page each second, and a page for the rows below.
+  expect(count()).toBeLessThanOrEqual(3 * (2 + (Date.now() - begun) / 1000))
+  const record = await openLive({ path: `/contacts/${(await call('GET', '/v5/contacts?limit=1')).body[0].id}` })
+  const reads = countRequests(record, /^\/v5\/contacts\/con_\w+$/)
+  await editProperty(record, 'Job title')
+  await record.keyboard.type('Founder')
+  await record.keyboard.press('Enter')
+  await timeline(record).getByText('set Job title to Founder').waitFor()
+  // The read before the change, and the change.
+  expect(reads()).toBe(2)
+})
