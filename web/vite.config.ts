@@ -34,12 +34,13 @@ const patientImports: Plugin = {
   },
 }
 
-/** Parts that the first page does not need: record parts, log-in, forms and settings. */
+/** Parts that the first page does not need: record parts, suggestions, log-in, forms and settings. */
 const laterParts = [
   /\/src\/(?:tasks|timeline|deals|settings|imports)\//,
-  /\/src\/access\/(?!reauthenticate)[^/]+\.tsx$/,
-  /\/src\/(?:api\/(?:names|permissions|timeline)|messages\/duration)\b/,
-  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field))\b/,
+  /\/src\/suggestions\/(?!pending-count)/,
+  /\/src\/access\/(?:(?!reauthenticate)[^/]+\.(?:tsx|css)|(?:passkeys|connection-id|profile\/queries)\.ts)$/,
+  /\/src\/(?:api\/(?:names|permissions|timeline|post-once)|messages\/duration)\b/,
+  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field|form|form-draft|unsaved-guard))\b/,
 ]
 const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.test(id))
 

@@ -18,7 +18,7 @@ import { apiOrigin } from '../api/session.ts'
 import { useTrouble } from '../api/connection.ts'
 import { useMe, useOrganization } from '../api/me.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
-import { pendingCountQuery } from '../suggestions/suggestion-data.ts'
+import { pendingCountQuery } from '../suggestions/pending-count.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Keys } from '../ui/keys.tsx'
@@ -27,11 +27,11 @@ import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
 import { useNotifyFailure } from '../ui/toast.tsx'
 import { useNavigationItems, type NavigationItem } from './navigation.ts'
-import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from '../ui/shortcuts.tsx'
 import styles from './shell.module.css'
 
 const Palette = lazyRouteComponent(() => import('./palette.tsx'), 'Palette')
+const ShortcutHelp = lazyRouteComponent(() => import('./shortcut-help.tsx'), 'ShortcutHelp')
 
 /** Remounts the application for another organization: nothing on the screen survives the switch. */
 export function Shell() {
@@ -45,10 +45,9 @@ function Frame() {
   const navigate = useNavigate()
   const places = useNavigationItems()
   const [isPaletteOpen, setPaletteOpen] = useState(false)
-  // Loaded when it is first opened; stays mounted, so that the focus returns when it closes.
-  const [wasPaletteOpen, setWasPaletteOpen] = useState(false)
-  if (isPaletteOpen && !wasPaletteOpen) setWasPaletteOpen(true)
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const wasPaletteOpen = useWasOpen(isPaletteOpen)
+  const wasHelpOpen = useWasOpen(isHelpOpen)
   useFocusOnPage()
   useShortcuts([
     { keys: 'Mod+K', label: t('palette'), isGlobal: true, run: () => setPaletteOpen((isOpen) => !isOpen) },
@@ -71,9 +70,16 @@ function Frame() {
       </main>
       <PhoneBar places={places} onSearch={() => setPaletteOpen(true)} />
       <Suspense>{wasPaletteOpen && <Palette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />}</Suspense>
-      <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      <Suspense>{wasHelpOpen && <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />}</Suspense>
     </div>
   )
+}
+
+/** For what is loaded when it is first opened, and stays mounted, so that the focus returns when it closes. */
+function useWasOpen(isOpen: boolean): boolean {
+  const [wasOpen, setWasOpen] = useState(false)
+  if (isOpen && !wasOpen) setWasOpen(true)
+  return wasOpen
 }
 
 /** Focuses a new page if it replaced the one that contained the focused element. */

@@ -14,7 +14,8 @@ import { excerptOf } from './excerpt.ts'
 import { useSuggestionKeys } from './keys.ts'
 import { nameOf, useMayRead } from './sentences.ts'
 import { SuggestionCard } from './suggestion-card.tsx'
-import { type InboxItem, inboxQuery, newestQuery, pendingCountQuery, recordOf } from './suggestion-data.ts'
+import { pendingCountQuery } from './pending-count.ts'
+import { type InboxItem, inboxQuery, newestQuery, recordOf } from './suggestion-data.ts'
 import styles from './suggestions.module.css'
 
 /** The pending suggestions, to work through one by one. */

@@ -6,7 +6,8 @@ import { schemaQuery } from '../api/schema.ts'
 import { scopesQuery } from '../api/permissions.ts'
 import { type Names, readNames } from '../api/names.ts'
 import { onEvents } from '../live/events.ts'
-import { byOthers, ofResources } from '../live/refetch.ts'
+import { byOthers } from '../live/refetch.ts'
+import { followsSuggestions, pending, pendingCountQuery, suggestionsKey } from './pending-count.ts'
 
 export type Suggestion = Schemas['Suggestion']
 export type SuggestionType = Suggestion['type']
@@ -24,9 +25,6 @@ export function recordOf({ contactId, companyId, dealId }: Suggestion): { resour
   return { resource: 'companies', id: companyId ?? '' }
 }
 
-/** The query key of suggestions and analyses next to their notes; refetched after each decision. */
-export const suggestionsKey = ['suggestions'] as const
-
 /** The query key of the inbox; suggestions that were decided stay until the page is left. */
 const inboxKey = ['suggestion inbox'] as const
 
@@ -39,8 +37,6 @@ export interface SuggestionList {
 
 /** Milliseconds between looks at the analysis of a new note, which has no events. */
 const interval = 1200
-
-const byOtherPeople = { follows: byOthers(ofResources('suggestion')) }
 
 /** Also loads the permissions that a suggestion's buttons need. */
 const mayRead = async (): Promise<boolean> => {
@@ -129,14 +125,14 @@ export interface InboxPage {
 }
 
 const pageSize = 25
-const pending = { status: 'pending', orderBy: 'createdAt', sort: 'desc' } as const
+const newestFirst = { ...pending, orderBy: 'createdAt', sort: 'desc' } as const
 
 /** The pending suggestions, newest first. */
 export const inboxQuery = infiniteQueryOptions({
   queryKey: inboxKey,
   initialPageParam: '',
   queryFn: async ({ pageParam, signal }): Promise<InboxPage> => {
-    const query = new URLSearchParams({ ...pending, limit: String(pageSize) })
+    const query = new URLSearchParams({ ...newestFirst, limit: String(pageSize) })
     if (pageParam !== '') query.set('startingAfter', pageParam)
     const { body: suggestions } = await send<Suggestion[]>('GET', '/v5/suggestions', { query, signal })
     if (suggestions.length === 0) return { items: [], names: {} }
@@ -161,20 +157,10 @@ export async function loadInbox(): Promise<void> {
 export const newestQuery = queryOptions({
   queryKey: [...suggestionsKey, 'newest'],
   queryFn: async ({ signal }): Promise<Suggestion | null> => {
-    const query = new URLSearchParams({ ...pending, limit: '1' })
+    const query = new URLSearchParams({ ...newestFirst, limit: '1' })
     return (await send<Suggestion[]>('GET', '/v5/suggestions', { query, signal })).body[0] ?? null
   },
-  meta: byOtherPeople,
-})
-
-/** The number of pending suggestions. */
-export const pendingCountQuery = queryOptions({
-  queryKey: [...suggestionsKey, 'count'],
-  queryFn: async ({ signal }) => {
-    const query = new URLSearchParams({ status: pending.status })
-    return (await send<{ count: number }>('GET', '/v5/suggestions/count', { query, signal })).body.count
-  },
-  meta: byOtherPeople,
+  meta: followsSuggestions,
 })
 
 /** Updates a suggestion everywhere with the service's response. */

@@ -7,7 +7,8 @@ import { tasksChanged } from '../tasks/use-task-actions.ts'
 import { timelineKey } from '../api/timeline.ts'
 import { notify } from '../ui/toast.tsx'
 import { reloadLists } from '../views/use-record-window.ts'
-import { readSuggestion, showSuggestion, type Suggestion, suggestionsKey } from './suggestion-data.ts'
+import { suggestionsKey } from './pending-count.ts'
+import { readSuggestion, showSuggestion, type Suggestion } from './suggestion-data.ts'
 
 interface Decisions {
   mayAccept: boolean

@@ -21,12 +21,13 @@ import {
   viewIdOf,
   writeListState,
 } from './list-state.ts'
-import { MissingView } from './missing-view.tsx'
 import { baseOf, useView, type View } from './saved-views.ts'
 import { TableView } from './table-view.tsx'
 import { ViewTabs } from './view-tabs.tsx'
 
 const CreateDialog = lazy(() => import('./create-dialog.tsx').then((module) => ({ default: module.CreateDialog })))
+
+const MissingView = lazy(() => import('./missing-view.tsx').then((module) => ({ default: module.MissingView })))
 
 /** What lists show that does not follow from the description of a resource; by resource. */
 export interface ListParts {
@@ -76,7 +77,8 @@ function ListOfView({ resource, search, ...parts }: ListOfViewProps) {
         title={labelOf(resource.label)}
         {...(resource.views && { tabs: <ViewTabs resource={resource} viewId={id} content={undefined} /> })}
       />
-      {error ? <Failure error={error} onRetry={retry} /> : !isLoading && <MissingView resource={resource} />}
+      {error && <Failure error={error} onRetry={retry} />}
+      <Suspense>{!error && !isLoading && <MissingView resource={resource} />}</Suspense>
     </>
   )
 }
