@@ -76,13 +76,18 @@ browserTest('a refused move puts the card back with the reason', async () => {
   await board.toast('The stage is being emptied.').waitFor()
   await board.expectNames({ Lead: ['a', 'b'], Offer: ['c'] })
   await board.total('Lead', '€200').waitFor()
-  // A stage that was deleted meanwhile disappears after the refusal.
+  // A stage that was deleted a moment ago, which the page has not heard of yet.
+  let answer = () => undefined as void
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route(/\/stages\?/, async (route) => (await held, route.continue()))
   const path = `/v5/pipelines/${board.pipelineId}/stages/${board.stages.Offer}`
   expect((await call('DELETE', `${path}?moveDealsTo=${board.stages.Won}`)).status).toBe(204)
   await board.drag('a', await board.topOf('Offer'))
   await page.mouse.up()
   await board.toast(/no stage with this id exists/).waitFor()
+  answer()
   await board.column('Offer').waitFor({ state: 'detached' })
+  await page.unroute(/\/stages\?/)
   await board.expectNames({ Lead: ['a', 'b'], Won: ['c'] })
 })
 

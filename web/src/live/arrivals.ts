@@ -64,9 +64,12 @@ export class Arrivals {
     if (this.#target.arrived !== undefined && this.#mayMove()) void this.apply()
   }
 
+  readonly #resume = (): void => void this.#work()
+
   async #work(): Promise<void> {
     clearTimeout(this.#timer)
     if (this.#isWorking || (this.#ids.size === 0 && !this.#moves)) return
+    if (document.hidden) return document.addEventListener('visibilitychange', this.#resume, { once: true })
     // The response would revert a change of this page that is being stored.
     const wait = unanswered.size > 0 ? pause : this.#workedAt + interval - Date.now()
     if (wait > 0) return void (this.#timer = setTimeout(() => void this.#work(), wait))

@@ -39,6 +39,7 @@ export class FeedConnection {
   #connection = new AbortController()
   #heardAt = Date.now()
   #watchdog: ReturnType<typeof setTimeout> | undefined
+  #endPause: () => void = () => undefined
 
   constructor(position: string | undefined, receiver: Receiver) {
     this.position = position
@@ -52,7 +53,7 @@ export class FeedConnection {
     clearTimeout(this.#watchdog)
     removeEventListener('online', this.#connectAgain)
     document.removeEventListener('visibilitychange', this.#wake)
-    this.#connection.abort()
+    this.#connectAgain()
   }
 
   /** Runs until it is stopped, or the service refuses the person. */
@@ -137,7 +138,10 @@ export class FeedConnection {
     this.#watchdog = setTimeout(this.#connectAgain, maxSilence)
   }
 
-  readonly #connectAgain = (): void => this.#connection.abort()
+  readonly #connectAgain = (): void => {
+    this.#connection.abort()
+    this.#endPause()
+  }
 
   /** After sleep, the other side may be gone. */
   readonly #wake = (): void => {
@@ -147,6 +151,12 @@ export class FeedConnection {
   /** With jitter, so that after a restart of the service not everybody connects at once. */
   #pause(failures: number): Promise<void> {
     const longest = Math.min(maxPause, firstPause * 2 ** failures)
-    return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)))
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, longest * (0.5 + Math.random() / 2))
+      this.#endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 }

@@ -46,8 +46,9 @@ onEventsLost(() => {
   work()
 })
 
+/** Outdated queries are refetched when they are shown, and when the person comes back to this tab. */
 function outdate(query: Query): void {
-  if (query.isActive()) due.add(query)
+  if (query.isActive() && !document.hidden) due.add(query)
   else query.invalidate()
 }
 

@@ -28,6 +28,9 @@ export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): rea
 
 const pageSize = 25
 
+/** Milliseconds until the newest entries are read again if it is unknown whether they are newer than those shown. */
+const checkAfter = 1000
+
 const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timeline`
 
 const queryFor = (kinds: readonly EntryKind[]): URLSearchParams =>
@@ -85,16 +88,21 @@ export const loadTimeline = (owner: Owner, kinds: unknown): Promise<void> =>
 export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
   const timeline = useInfiniteQuery({ ...timelineQuery(owner, kinds), placeholderData: keepPreviousData })
   const { data, dataUpdatedAt, refetch, isPlaceholderData, isFetching, fetchNextPage } = timeline
-  const { data: newest, dataUpdatedAt: newestAt } = useQuery(newestQuery(owner, kinds))
+  const { data: newest, dataUpdatedAt: newestAt, refetch: checkAgain } = useQuery(newestQuery(owner, kinds))
   const shown = isPlaceholderData ? undefined : data?.pages[0]?.etag
   const isOutdated = shown !== undefined && newest?.etag !== undefined && newest.etag !== shown
-  // A response that is in flight may be older than the newest entries; a later one is not.
+  // Of two responses that differ, the later one may have been requested first: then it is unknown which one is newer.
   const requestedAt = useRef(0)
   useEffect(() => {
-    if (isFetching || !isOutdated || newestAt <= dataUpdatedAt || newestAt === requestedAt.current) return
-    requestedAt.current = newestAt
-    void refetch()
-  }, [isOutdated, newestAt, dataUpdatedAt, isFetching, refetch])
+    if (isFetching || !isOutdated || newestAt === requestedAt.current) return undefined
+    if (newestAt > dataUpdatedAt) {
+      requestedAt.current = newestAt
+      void refetch()
+      return undefined
+    }
+    const timer = setTimeout(() => void checkAgain(), checkAfter)
+    return () => clearTimeout(timer)
+  }, [isOutdated, newestAt, dataUpdatedAt, isFetching, refetch, checkAgain])
   /** The entry that is the cursor of the next page may have been deleted; then everything is refetched. */
   const loadOlder = async () => {
     const { isFetchNextPageError } = await fetchNextPage({ cancelRefetch: false })
