@@ -1,4 +1,3 @@
-import { RefreshCw } from 'lucide-react'
 import { type RefObject, useEffect, useEffectEvent } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Arrivals } from '../live/arrivals.ts'
@@ -49,9 +48,7 @@ export function NewChanges({ arrived, arrivals, box, scroller, top, isBusy }: Ne
   return (
     <div role="status" className={styles.arrived} style={{ top }}>
       {arrived !== undefined && (
-        <Button icon={RefreshCw} onClick={show}>
-          {arrived > 0 ? t('arrived', { count: arrived }) : t('othersChanged')}
-        </Button>
+        <Button onClick={show}>{arrived > 0 ? t('arrived', { count: arrived }) : t('othersChanged')}</Button>
       )}
     </div>
   )
