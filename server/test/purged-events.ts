@@ -25,7 +25,7 @@ export const eventsOf = (organization_id: string, records: readonly { row: Row }
 
 type Tables = ReadonlyMap<string, Map<string, Row>>
 
-/** Takes the events out that were added, and returns those of purges; earlier ones of the same records are no history then. */
+/** Takes the events out that were added, and returns those of purges; then earlier ones of the same records leave the history. */
 export function takeAddedEvents(before: Tables, after: Tables): string[] {
   const [old, events] = [before.get('events'), after.get('events')]
   const added = [...(events ?? [])].filter(([key]) => !old?.has(key))
