@@ -207,3 +207,9 @@ async function expectFollowed(
 /** The value that this part of the sorted ones does not exceed. */
 export const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
+
+/** How long it took until changes were visible. */
+export function printLatencies(latencies: readonly number[]): void {
+  const [median, p99, max] = [0.5, 0.99, 1].map((part) => `${Math.round(percentile(latencies, part))} ms`)
+  console.log(`${latencies.length} changes visible after: median ${median}, p99 ${p99}, max ${max}`)
+}

@@ -75,18 +75,23 @@ async function readCopy(): Promise<Map<string, Json>> {
   for (const line of (await readFile(file, 'utf8')).split('\n').slice(0, -1)) {
     const { isFirst, records } = JSON.parse(line) as { isFirst?: boolean; records: [string, Json][] }
     if (isFirst) copy.clear()
-    for (const [id, record] of records) record === null ? copy.delete(id) : copy.set(id, record)
+    for (const [id, record] of records) {
+      if (record === null) copy.delete(id)
+      else copy.set(id, record)
+    }
   }
   return copy
 }
+
+const leftOut = ['company', 'pipeline', 'stage', 'lastActivityAt']
 
 /** What is read, without what the feed leaves out. */
 async function readRecords(): Promise<Map<string, Json>> {
   const lists = await Promise.all(
     ['contacts', 'companies', 'deals'].map((list) => allPages((path) => call('GET', path), `/v5/${list}`)),
   )
-  const own = ({ company: _, pipeline: __, stage: ___, lastActivityAt: ____, ...record }: Json) => record
-  return new Map(lists.flat().map((record) => [record.id, own(record)]))
+  for (const record of lists.flat()) for (const name of leftOut) delete record[name]
+  return new Map(lists.flat().map((record) => [record.id, record]))
 }
 
 /** Creates, changes, moves and deletes records until it is stopped; what fails because the service is killed is left. */
