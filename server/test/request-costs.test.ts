@@ -64,7 +64,11 @@ const send = (method: string, path: string, headers: Record<string, string>, bod
   new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }
     const sent = request(`${service.url}${path}`, { method, agent, headers: { ...headers, ...length } }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+      const status = response.statusCode ?? 0
+      response.resume().once('end', () => resolve(status))
+      // A stream of events has no end.
+      if (response.headers['content-type']?.startsWith('text/event-stream'))
+        response.once('close', () => resolve(status)).destroy()
     })
     sent.once('error', reject).end(body)
   })
