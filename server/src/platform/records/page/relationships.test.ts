@@ -146,9 +146,11 @@ test('a remark belongs to exactly one contact, company or offer and disappears w
   await expect(client.query(second)).rejects.toThrow(/check constraint/)
   await expect(client.query(`update remarks set contact_id = null where id = '${uuid}'`)).rejects.toThrow(/check/)
   const { dependents } = deletedRecords(offers, [...resources, ...relationships.resources])
+  const purged = (singular: string) => expect.objectContaining({ singular })
+  const ofOffer = { column: 'offer_id', action: 'delete' }
   expect(dependents).toEqual([
-    { name: 'offer-contacts', table: 'offer_contacts', column: 'offer_id', action: 'delete' },
-    { name: 'remarks', table: 'remarks', column: 'offer_id', action: 'delete' },
+    { name: 'offer-contacts', table: 'offer_contacts', ...ofOffer, purged: purged('offer-contact') },
+    { name: 'remarks', table: 'remarks', ...ofOffer, purged: purged('remark') },
   ])
 })
 

@@ -39,8 +39,7 @@ export const causeOf = ({ actor }: Pick<Transaction, 'actor'>): Sql =>
   sql`${sources[actor.kind]}::text, ${actor.userId}::uuid, ${actor.kind === 'key' ? (actor.credentialId ?? null) : null}::uuid`
 
 /**
- * Records the changes of a set. Undefined if there is nothing to record. `stored` has the written records as `record`:
- * a table, or a query of one.
+ * Records the changes of a set. Undefined if there is nothing to record. `source`: where the written records are found.
  */
 export function eventsSql(
   transaction: Transaction,
