@@ -5,7 +5,7 @@ import { raw, sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { decodeId } from '../src/platform/model/ids.ts'
-import { startTestService, type TestService, withoutBackground } from './service.ts'
+import { startTestService, type TestService } from './service.ts'
 import { collections, freezeLastUsedAt, urlOf } from './collections.ts'
 import {
   expectOnlyRedundant,
@@ -25,7 +25,7 @@ let ours: Tenant
 let theirs: Tenant
 let secrets: string[]
 beforeAll(async () => {
-  service = await startTestService(withoutBackground)
+  service = await startTestService()
   // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await newTenant(service)
   ours = await newTenant(service)

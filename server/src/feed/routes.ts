@@ -54,6 +54,7 @@ const listRoute = (followed: () => readonly Resource[]): ReadRoute => ({
       wait: `Seconds to wait for an event if there is none yet, 0 to ${maxWait}.`,
       ...filterParameters,
     },
+    required: ['after'],
     examples: { after: example, limit: '500', wait: '25', resource: 'contact,company', kind: 'created,updated' },
     allowsOthers: false,
   },

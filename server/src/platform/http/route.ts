@@ -141,6 +141,8 @@ interface PathParameter {
 interface ParameterQuery {
   kind: 'parameters'
   parameters: Readonly<Record<string, string>>
+  /** Those without which the request is refused, by the route itself. */
+  required?: readonly string[]
   /** Example values of parameters with a special format. */
   examples?: Readonly<Record<string, string>>
   allowsOthers: boolean

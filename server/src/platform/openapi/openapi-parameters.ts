@@ -30,6 +30,7 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
       name,
       in: 'query',
       description,
+      ...(query.required?.includes(name) && { required: true }),
       schema: { type: 'string', ...(query.examples?.[name] !== undefined && { examples: [query.examples[name]] }) },
     }))
   }
