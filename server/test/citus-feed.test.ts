@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isDistributed } from './engines.ts'
-import { percentile, proveUnderKills } from './feed-crashes.ts'
+import { printLatencies, proveUnderKills } from './feed-crashes.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 
 describe.skipIf(!isDistributed())('on Citus', () => {
@@ -12,7 +12,7 @@ describe.skipIf(!isDistributed())('on Citus', () => {
 
   test('the feed has each acknowledged change once, whatever is killed, and a copy that is made of it is complete', async () => {
     const latencies = await proveUnderKills(database, { operations: 300, betweenKills: 60 })
-    console.log(`Visible after: p99 ${Math.round(percentile(latencies, 0.99))} ms`)
+    printLatencies(latencies)
     expect(latencies.at(-1)).toBeLessThan(Infinity)
   }, 300_000)
 })
