@@ -15,6 +15,8 @@ export interface EgressRequest {
   timeout?: number
   /** Maximum bytes of the response body; default 1 MiB. */
   limit?: number
+  /** True if a longer body is cut there, instead of an error. */
+  cutsBody?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -50,13 +52,14 @@ export interface EgressOptions {
   plaintextHosts?: readonly AllowedHost[]
   /** Certificate authorities to trust instead of the default ones. */
   authorities?: string
+  /** Maximum concurrent requests, which bounds the memory for their responses; default 32. */
+  maxConcurrent?: number
 }
 
 const defaultTimeout = 10_000
 const defaultLimit = 1_048_576
 const maxHeaderBytes = 16_384
-/** Maximum concurrent requests, which bounds the memory for their responses. */
-const maxConcurrent = 32
+const defaultConcurrent = 32
 
 export const createEgress = (options: EgressOptions): Egress => new GuardedEgress(options)
 
@@ -64,9 +67,11 @@ class GuardedEgress implements Egress {
   readonly #allowed: readonly AllowedHost[]
   readonly #plaintextHosts: readonly AllowedHost[]
   readonly #authorities: string | undefined
+  readonly #maxConcurrent: number
   #inProgress = 0
 
-  constructor({ allowed, plaintextHosts = [], authorities }: EgressOptions) {
+  constructor({ allowed, plaintextHosts = [], authorities, maxConcurrent = defaultConcurrent }: EgressOptions) {
+    this.#maxConcurrent = maxConcurrent
     this.#allowed = allowed
     this.#plaintextHosts = plaintextHosts
     this.#authorities = authorities
@@ -75,7 +80,7 @@ class GuardedEgress implements Egress {
   async request(urlText: string, request: EgressRequest = {}): Promise<EgressResponse> {
     const url = parseUrl(urlText)
     request.signal?.throwIfAborted()
-    if (this.#inProgress >= maxConcurrent) throw new EgressError('busy')
+    if (this.#inProgress >= this.#maxConcurrent) throw new EgressError('busy')
     this.#inProgress++
     const timeoutSignal = AbortSignal.timeout(request.timeout ?? defaultTimeout)
     const signal = request.signal ? AbortSignal.any([timeoutSignal, request.signal]) : timeoutSignal
@@ -114,7 +119,7 @@ class GuardedEgress implements Egress {
     const addresses = await this.#resolve(url, signal)
     signal.throwIfAborted()
     if (url.protocol === 'http:' && !this.#allowsPlaintext(url, addresses)) throw new EgressError('plaintext')
-    const { method = 'GET', headers = {}, body, limit = defaultLimit } = request
+    const { method = 'GET', headers = {}, body, limit = defaultLimit, cutsBody = false } = request
     const options: RequestOptions = {
       method,
       // Ours come last, so that no caller overrides Host, which selects and verifies the certificate, or asks for a
@@ -139,7 +144,11 @@ class GuardedEgress implements Egress {
     try {
       const response = await sendAndWait(outgoing, body)
       const { statusCode = 0, rawHeaders } = response
-      return { status: statusCode, rawHeaders, body: await readBody(response, limit) }
+      return {
+        status: statusCode,
+        rawHeaders,
+        body: await (cutsBody ? readBeginning(response, limit) : readBody(response, limit)),
+      }
     } finally {
       outgoing.destroy()
     }
@@ -214,6 +223,19 @@ async function readBody(response: IncomingMessage, limit: number): Promise<Buffe
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length)
+}
+
+/** The first bytes; empty if they are compressed, because only the status matters then. */
+async function readBeginning(response: IncomingMessage, limit: number): Promise<Buffer> {
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return Buffer.alloc(0)
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    chunks.push(chunk)
+    if (length >= limit) break
+  }
+  return Buffer.concat(chunks).subarray(0, limit)
 }
 
 function reasonOf(error: unknown): 'unreachable' | 'certificate' | 'large' | 'response' {
