@@ -3,7 +3,7 @@ import { openapi } from './platform/openapi/openapi.ts'
 import { auditActionsOf, headingsOf, type Part, roleGroupsOf } from './platform/http/part.ts'
 import { probeRoutes } from './platform/http/probes.ts'
 import { isScoped, listedResources, type Route } from './platform/http/route.ts'
-import type { Resource } from './platform/records/declare/define.ts'
+import { isInFeed, type Resource } from './platform/records/declare/define.ts'
 import { type Relations, relationsAmong } from './platform/records/declare/relations.ts'
 import { apiKeys } from './identity/api-keys/resource.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
@@ -50,6 +50,9 @@ import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { viewPart } from './crm/views/routes.ts'
+import { recordPathOf } from './webhooks/record-path.ts'
+import { webhookPart } from './webhooks/routes.ts'
+import type { EventSources } from './webhooks/store.ts'
 
 let relationsOfRoutes: Relations | undefined
 
@@ -57,6 +60,13 @@ let relationsOfRoutes: Relations | undefined
 function relations(resource: Resource): ReturnType<Relations> {
   relationsOfRoutes ??= relationsAmong(listedResources(routes))
   return relationsOfRoutes(resource)
+}
+
+/** What webhooks send. */
+export const eventSources: EventSources = {
+  followed: () => resources.filter(isInFeed),
+  relations,
+  recordPath: (resource) => recordPathOf(routes, resource),
 }
 
 /** The domain of the product, one line per folder: declarations and what is derived from them. */
@@ -78,6 +88,7 @@ const records: readonly Part[] = [
   importPart,
   rowPart,
   refusedPushPart,
+  webhookPart(eventSources, isScopeUsed),
   exampleDataPart,
   teamPart,
   teamMemberPart,

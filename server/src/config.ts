@@ -105,6 +105,14 @@ export const settings = {
     example: '4',
     parse: integer(0, 16),
   }),
+  webhookConcurrency: setting({
+    name: 'WEBHOOK_CONCURRENCY',
+    description:
+      'Number of webhooks to which this service sends at the same time, with at most four requests each. `0` leaves them to other services on the same database.',
+    default: '32',
+    example: '64',
+    parse: integer(0, 256),
+  }),
   importLeaseSeconds: setting({
     name: 'IMPORT_LEASE_SECONDS',
     description:
@@ -324,7 +332,7 @@ export const fileSettings: ReadonlyMap<string, string> = new Map(
 /** What a role does not use, it does not get: the connections of a service are counted from its configuration. */
 const unusedByRole = {
   all: {},
-  api: { importWorkers: 0, reasoningConcurrency: 0 },
+  api: { importWorkers: 0, reasoningConcurrency: 0, webhookConcurrency: 0 },
   work: { databaseConnections: 2, costlyQueries: 1 },
 } as const
 

@@ -53,6 +53,9 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     'events',
     'event_feeds',
     ...historiesOfFirstRelease,
+    // Webhooks
+    'webhook_states',
+    'webhook_secrets',
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',

@@ -12,6 +12,8 @@ import { storedResponsePolicy } from './platform/http/effects/idempotency-store.
 import { deletedRecords } from './platform/operations/maintenance/deleted-store.ts'
 import type { RetentionPolicy } from './platform/operations/maintenance/retention-store.ts'
 import { tablesByPlace } from './places.ts'
+import { endedDeliveries } from './webhooks/delivery-store.ts'
+import { endedSecrets } from './webhooks/secrets-store.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
 import { leaveRootContacts, orphanedRootContacts } from './crm/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
@@ -63,6 +65,8 @@ const orderedPolicies = ({
   ...refusals,
   ...expiredSecrets,
   expiredKeyHashes,
+  endedSecrets,
+  endedDeliveries(eventDays),
   storedResponsePolicy,
   endedSessions,
   endedMails,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { resources, roleScopes, routes } from './app.ts'
+import { eventSources, resources, roleScopes, routes } from './app.ts'
 import { originOf, publishedAddresses } from './cli/addresses.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './identity/access/identify.ts'
@@ -62,6 +62,9 @@ import { countImportsOptingOut } from './assistant/suggestions/store.ts'
 import { startNoteAnalysis } from './assistant/suggestions/start.ts'
 import { noteQueue } from './assistant/work/queue-store.ts'
 import { startMail } from './identity/mails/start.ts'
+import { dispatchQueue } from './webhooks/dispatch-store.ts'
+import { planningQueue } from './webhooks/planning-store.ts'
+import { startWebhooks } from './webhooks/dispatcher.ts'
 
 export interface ServiceOptions {
   config: Config
@@ -157,6 +160,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const intake = createIntake({ ...config, log, database: options.intakeDatabase, onAccepted: wakeImports })
   const interval = refusalInterval === undefined ? {} : { interval: refusalInterval }
   const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused, ...interval })
+  const common = { ...config, database: workDatabase, secret, log, wakeups, ready }
+  const webhooks = startWebhooks({ ...common, sources: eventSources, services: () => services })
   const failedLogins = createFailedLogins(log)
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
@@ -171,6 +176,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     onFailure: failedLogins.record,
     noteAnalysis: { wake: wakeNoteAnalysis },
     importWork: { wake: (organizationId) => wakeImports([organizationId]) },
+    webhooks,
   })
   const { trustProxy, corsOrigins, authOrigin, metricsHost: host } = config
   const app = await createServer({
@@ -210,7 +216,13 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await intake.idle()
       await refusals.idle()
       await services.denials.idle()
-      await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close(), watch.close()])
+      await Promise.all([
+        importWorkers.close(),
+        noteAnalysis.close(),
+        webhooks.close(),
+        background?.close(),
+        watch.close(),
+      ])
       await wakeups.idle()
       await exporter?.close()
     },
@@ -285,8 +297,9 @@ function createServices(
     refusals,
     noteAnalysis,
     importWork: importWaker,
+    webhooks,
     onFailure,
-  }: Pick<Services, 'feed' | 'intake' | 'refusals' | 'noteAnalysis' | 'importWork'> & {
+  }: Pick<Services, 'feed' | 'intake' | 'refusals' | 'noteAnalysis' | 'importWork' | 'webhooks'> & {
     watch: DatabaseWatch
     limits: Limits
     onFailure: FailedLogins['record']
@@ -315,6 +328,7 @@ function createServices(
     refusals,
     noteAnalysis,
     importWork: importWaker,
+    webhooks,
     installation: createInstallation(
       {
         version: version(),
@@ -372,7 +386,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const sweep = startSweep({
     ...options,
     organizations: organizationsByRecords,
-    kinds: [importQueue, noteQueue, eventQueue],
+    kinds: [importQueue, noteQueue, eventQueue, planningQueue, dispatchQueue],
   })
   const placing = startPlacing(options)
   const close = async () => {

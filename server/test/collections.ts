@@ -13,6 +13,7 @@ import { contacts } from '../src/crm/contacts/resource.ts'
 import { dealContacts, deals } from '../src/crm/deals/resource.ts'
 import { companyTimeline, contactTimeline, dealTimeline } from '../src/crm/timeline/resource.ts'
 import { stageMoves } from '../src/crm/stage-moves/resource.ts'
+import { deliveryDetails } from '../src/webhooks/delivery.ts'
 import { rowDetails, rows } from '../src/intake/rows/resource.ts'
 import { refusedPushDetails } from '../src/intake/refused-pushes/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
@@ -174,6 +175,11 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     const importPath = `/v5/imports/${idsOf(references, 'imp')[1]}`
     await call('PATCH', importPath, { body: { tags: [randomUUID()] } })
     return (await call('GET', newest)).body[0].id
+  },
+  [deliveryDetails.table]: async ({ organization: { call } }, webhookId) => {
+    const path = `/v5/webhooks/${webhookId}`
+    await call('PATCH', path, { body: { status: 'enabled' } })
+    return (await call('POST', `${path}/test`, { body: { type: 'contact.updated' } })).body.id
   },
   [stageMoves.table]: async ({ organization: { call }, references }, dealId) => {
     const { body: deal } = await call('GET', `/v5/deals/${dealId}`)

@@ -7,7 +7,12 @@ import { contractionsIn } from './migration-inspection.ts'
 const lastOfFirstRelease = 9
 
 /** What migrations do to processes of the previous release, and why it fails no request. Every entry is needed. */
-const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {}
+const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '0011_webhooks.sql': {
+    'drops constraint mails_kind_check':
+      'It allows more than before. A process of the previous release that takes a mail of the new kind fails to compose it, and tries it again later.',
+  },
+}
 
 test('processes of the previous release can go on with the schema of every migration', async () => {
   const all = await readMigrations(migrationsFolder)

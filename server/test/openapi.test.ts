@@ -200,6 +200,8 @@ test('every example of a request body is accepted', async () => {
     if (isRemoval) await organization.call('POST', `/v5/imports/${ids.importId}/enable`)
     created[path] = response.headers.get('location') ?? ''
     if (path === '/v5/api-keys') ids.apiKeyId = response.body.id
+    if (path === '/v5/webhooks') ids.webhookId = response.body.id
+    if (path === '/v5/webhooks/{webhookId}/test') ids.webhookDeliveryId = response.body.id
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
     const collectionPath = path.replace(/\/\{\w+\}$/, '')

@@ -64,6 +64,11 @@ const limited: Limited[] = [
     end: (id) => ['POST', `/v5/api-keys/${id}/revoke`],
   },
   {
+    ...named('/v5/webhooks', 'webhooks', 100),
+    body: () => ({ url: 'https://example.com', events: ['contact.*'], scopes: ['contact:list:read'] }),
+    uniques: [],
+  },
+  {
     ...named('/v5/properties', 'properties', 500),
     body: (key) => ({ resource: 'companies', key, label: key, type: 'text' }),
     uniques: ['key'],

@@ -42,6 +42,12 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'views.columnWidths': [{ name: 240 }, { 'company.name': 180, tags: 90 }],
   'views.pinnedColumns': [2, 1, 0],
   'views.groupBy': ['companyId', 'rootContactId'],
+  // With a filter, the events must be those of one resource.
+  'webhooks.events': [['contact.*'], ['contact.created', 'contact.updated']],
+  'webhooks.scopes': [['urn:service:contact:list:read']],
+  'webhooks.filter': [{ name: { contains: 'a' } }, { or: [{ tags: { has: 'vip' } }, { email: { not: null } }] }],
+  'webhooks.changedFields': [['email'], ['customProperties.plan', 'tags'], ['name']],
+  'webhooks.status': ['enabled', 'paused'],
   'a body.payload': [{ contact: { email: 'ada@example.com' } }],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
 }
@@ -99,6 +105,12 @@ const uniformFields: readonly string[] = [
   'suggestions.resultContactId',
   'suggestions.resultDeal',
   'suggestions.resultContact',
+  'webhooks.scopes',
+  'webhooks.statusReason',
+  'webhooks.headerNames',
+  'webhooks.createdBy',
+  'webhook-deliveries.error',
+  'webhook-deliveries.finishedAt',
   'note-analyses.summary',
   'note-analyses.suspicious',
   'note-analyses.engine',
@@ -111,7 +123,8 @@ const uniformFields: readonly string[] = [
 ]
 
 /** Can the value that a new record gets not be changed later? */
-export const isFixed = (resource: Resource, name: string): boolean => `${resource.name}.${name}` === 'properties.key'
+export const isFixed = (resource: Resource, name: string): boolean =>
+  ['properties.key', 'webhooks.scopes'].includes(`${resource.name}.${name}`)
 
 /** Have all samples of this field the same value? Entries of a timeline are all of one kind there. */
 export const isUniform = (resource: Resource, name: string): boolean =>

@@ -60,6 +60,11 @@ async function issueAll(service: TestService): Promise<Issued> {
   expect(rotatedKey.status, rotatedKey.text).toBe(200)
   const rotatedImport = await call('POST', `/v5/imports/${created.body.id}/rotate`, { body: {} })
   expect(rotatedImport.status, rotatedImport.text).toBe(200)
+  const header = 'the receiver wants to see this'
+  const webhook = await call('POST', '/v5/webhooks', {
+    body: { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { 'x-secret': header } },
+  })
+  expect(webhook.status, webhook.text).toBe(201)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
   await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
   return {
@@ -82,6 +87,8 @@ async function issueAll(service: TestService): Promise<Issued> {
     'recovery code': factors.body.recoveryCodes[0],
     'token of a login half done': pending.body.pendingToken,
     'client secret': clientSecret,
+    'secret of a webhook': webhook.body.secret.slice('whsec_'.length),
+    'header of a webhook': header,
   }
 }
 

@@ -92,6 +92,7 @@ export async function startTestService(
     RATE_LIMIT_PER_MINUTE: '100000000',
     IMPORT_WORKERS: '0',
     REASONING_CONCURRENCY: '0',
+    WEBHOOK_CONCURRENCY: '0',
     ...environment,
   })
   const database = new Database({ connection, size: 10, shared: 2, limitConcurrency: true })

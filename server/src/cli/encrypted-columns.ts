@@ -13,6 +13,8 @@ const encryptedColumns = [
   { table: 'mails', column: 'body_sealed', id: 'id', type: 'uuid', purpose: 'mail' },
   { table: 'refused_pushes', column: 'content_sealed', id: 'id', type: 'uuid', purpose: 'refused push' },
   { table: 'sso_connections', column: 'client_secret_encrypted', id: 'id', type: 'uuid', purpose: 'client secret' },
+  { table: 'webhook_secrets', column: 'secret_sealed', id: 'id', type: 'uuid', purpose: 'webhook secret' },
+  { table: 'webhooks', column: 'headers_sealed', id: 'id', type: 'uuid', purpose: 'webhook headers' },
 ] as const satisfies readonly EncryptedColumn[]
 
 interface EncryptedColumn {
@@ -25,7 +27,7 @@ interface EncryptedColumn {
 
 /**
  * Data that only SECRET can decrypt, by column, and how it is removed when the secret is lost. Mails that are still to
- * be sent are composed again from the rest of the row; a connection without its client secret reports that.
+ * be sent are composed again from the rest of the row; a connection without its client secret and a webhook report that.
  */
 const removalStatements: Readonly<Record<string, string>> = {
   'instance.value': `delete from instance where name = 'secret_fingerprint'`,
@@ -41,6 +43,9 @@ const removalStatements: Readonly<Record<string, string>> = {
   'sso_connections.client_secret_encrypted': `update sso_connections
     set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
     where client_secret_encrypted is not null`,
+  'webhook_secrets.secret_sealed': 'delete from webhook_secrets',
+  'webhooks.headers_sealed': `update webhooks set headers_sealed = null, status = 'disabled', status_reason = 'secret_lost',
+    revision = revision + 1, updated_at = now()`,
 }
 
 /**

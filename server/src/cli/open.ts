@@ -148,6 +148,7 @@ export function shareOf(config: Config, index: number): Config {
     databaseConnections: Math.max(part(config.databaseConnections), costlyQueries + 1),
     importWorkers: part(config.importWorkers),
     reasoningConcurrency: part(config.reasoningConcurrency),
+    webhookConcurrency: part(config.webhookConcurrency),
   }
 }
 

@@ -33,6 +33,8 @@ export const auditActions = {
   'api-key.updated': 'An API key was changed.',
   'api-key.rotated': 'An API key was rotated, and its new value was shown.',
   'api-key.revoked': 'An API key was revoked.',
+  'webhook.rotated': 'The secret of a webhook was rotated, and its new value was shown.',
+  'webhook.replayed': 'Events were sent to a webhook again.',
   'import-rows.removed': 'What an import received was removed, with the records that it created.',
   'mail.read': 'The contents of a stored mail were read, including its links.',
   'login.succeeded': 'A person logged in.',

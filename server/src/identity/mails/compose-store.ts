@@ -23,6 +23,17 @@ export async function findAddressee(
   return row
 }
 
+/** The name of the organization (uuid). */
+export async function findOrganizationName(
+  db: CrossTenantConnection,
+  organizationId: string | null,
+): Promise<string | undefined> {
+  const [row] = await db.query<{ name: string }>(
+    sql`select name from organizations where id = ${organizationId}::uuid and deletes_at is null`,
+  )
+  return row?.name
+}
+
 /** The contents of an invitation mail. */
 export interface InvitationDetails {
   email: string

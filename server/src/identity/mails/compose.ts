@@ -6,7 +6,7 @@ import type { MailKind } from './kinds.ts'
 import { type Message, sanitizeName } from './message.ts'
 import type { QueuedMail } from './queue-store.ts'
 import type { Composition } from './worker.ts'
-import { type Addressee, findAddressee, findInvitation } from './compose-store.ts'
+import { type Addressee, findAddressee, findInvitation, findOrganizationName } from './compose-store.ts'
 
 /** Seconds that links are valid; invitations have their own expiry. */
 const lifetimes = { 'sign-up': 30 * 60, 'reset-password': 30 * 60, 'verify-address': 24 * 60 * 60 }
@@ -37,6 +37,7 @@ const composers: Readonly<Record<MailKind, Compose>> = {
   invitation,
   'new-device': newDevice,
   'account-changed': accountChanged,
+  webhook,
 }
 
 const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
@@ -178,6 +179,46 @@ async function accountChanged(
     ],
   }
   return { ...toPerson(person, message), recipient: mail.recipient }
+}
+
+/** What a mail about a webhook says, and what to do. */
+const webhookMessages: Readonly<Record<string, readonly string[]>> = {
+  failing: [
+    'Everything that was sent to it in the last two and a half days has failed.',
+    'If that goes on for another two and a half days, the service stops sending to it. Look at the errors of its deliveries.',
+  ],
+  disabled: [
+    'Everything that was sent to it in the last five days has failed, so the service sends nothing more.',
+    'Repair the receiver, then enable the webhook. It continues where it stopped, as far as the events are stored.',
+  ],
+  gone: [
+    'The receiver answered that it no longer exists (410), so the service sends nothing more.',
+    'If that is a mistake, enable the webhook again. It continues where it stopped, as far as the events are stored.',
+  ],
+  recovered: ['The receiver accepts events again. You do not need to do anything.'],
+}
+
+async function webhook(db: CrossTenantConnection, mail: QueuedMail, { host }: ServiceAddress): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  const organization = await findOrganizationName(db, mail.organizationId)
+  if (!person || organization === undefined) return accountGone
+  const sentences = webhookMessages[mail.facts.what ?? '']
+  if (!sentences) throw new Error('unknown kind of webhook mail')
+  const isWell = mail.facts.what === 'recovered'
+  const message: Message = {
+    subject: isWell
+      ? 'A webhook has recovered'
+      : mail.facts.what === 'failing'
+        ? 'A webhook fails'
+        : 'A webhook was disabled',
+    parts: [
+      `This is about a webhook of an organization at ${host}.`,
+      `Organization: ${sanitizeName(organization)}`,
+      `Receiver: ${sanitizeName(mail.facts.host ?? '')}`,
+      ...sentences,
+    ],
+  }
+  return { ...toPerson(person, message), organizationId: mail.organizationId }
 }
 
 const accountGone = { dropped: 'the account is gone' }

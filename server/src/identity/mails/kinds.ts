@@ -6,6 +6,7 @@ export const mailKinds = {
   invitation: 'A link to join an organization.',
   'new-device': 'A notice of a login from a new device.',
   'account-changed': 'A notice that a password, second factor, address or session was changed.',
+  webhook: 'A notice that a webhook fails, was disabled or has recovered.',
 } as const
 export type MailKind = keyof typeof mailKinds
 export const mailKindNames = Object.keys(mailKinds) as [MailKind, ...MailKind[]]

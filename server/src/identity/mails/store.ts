@@ -76,7 +76,14 @@ export type NewMail = Recipient &
     | { kind: 'invitation'; organizationId: string; recordId: string }
     | { kind: 'new-device'; facts: DeviceFacts }
     | { kind: 'account-changed'; facts: { what: AccountChange } }
+    | { kind: 'webhook'; organizationId: string; facts: WebhookFacts }
   )
+
+/** What happened to a webhook, and the host of its URL. */
+export interface WebhookFacts extends Readonly<Record<string, string>> {
+  what: 'failing' | 'disabled' | 'gone' | 'recovered'
+  host: string
+}
 
 /** The device of a login, as far as the request reveals it. */
 export interface DeviceFacts {
@@ -115,9 +122,9 @@ export async function queueMail(db: CrossTenantConnection | Transaction, mail: N
         and created_at > now() - make_interval(mins => ${mailLimit.minutes}))`)
 }
 
-/** Only invitations have an organization here; other mails get theirs when they are composed. */
+/** Only what an organization does has one here; other mails get theirs when they are composed. */
 function organizationOf(db: CrossTenantConnection | Transaction, mail: NewMail) {
-  const given = mail.kind === 'invitation' ? mail.organizationId : null
+  const given = 'organizationId' in mail ? mail.organizationId : null
   if (!('organization' in db)) return sql`${given}::uuid`
   return given === null ? sql`nullif(${db.organization}, ${db.organization})` : db.organization
 }

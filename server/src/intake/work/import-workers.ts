@@ -29,14 +29,19 @@ export interface ImportWorkersOptions extends Pick<QueueWorkersOptions, 'ready' 
  * The pool of background work: two connections per import worker, to claim and to process, one per batch of notes, and
  * two for maintenance. `deadline` in milliseconds.
  */
-export const workPool = ({ importWorkers, reasoningConcurrency }: WorkLoad): { size: number; deadline: number } => ({
-  size: 2 * importWorkers + reasoningConcurrency + 2,
+export const workPool = ({
+  importWorkers,
+  reasoningConcurrency,
+  webhookConcurrency = 0,
+}: WorkLoad): { size: number; deadline: number } => ({
+  size: 2 * importWorkers + reasoningConcurrency + Math.min(3, webhookConcurrency) + 2,
   deadline: 20_000,
 })
 
 interface WorkLoad {
   importWorkers: number
   reasoningConcurrency: number
+  webhookConcurrency?: number
 }
 
 /** Maximum rows of a batch: more would hold locks longer, fewer would cost more per row. */

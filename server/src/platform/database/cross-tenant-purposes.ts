@@ -32,6 +32,7 @@ export const crossTenantPurposes = [
   'refresh renderings',
   'maintain indexes of properties',
   'follow the feed',
+  'send webhooks',
   'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

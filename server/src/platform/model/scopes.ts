@@ -18,6 +18,7 @@ export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:servic
 /** Not covered by wildcards: callers could extend their access, read links that log someone in, or see the machine. */
 const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'api-key': ['write'],
+  webhook: ['write'],
   member: ['write'],
   invitation: ['write'],
   role: ['write'],
@@ -33,6 +34,7 @@ export const isGuarded = (resource: string, permission: string): boolean =>
   guarded[resource]?.some((one) => one === permission) ?? false
 
 const guardReasons: Readonly<Record<string, string>> = {
+  webhook: 'it lets its holder send records elsewhere for good',
   'mail-content': 'the contents of mails include links that log people in or change accounts',
   system: 'it describes the machine and not the organization',
 }
@@ -56,12 +58,12 @@ export type RoleScopes = (role: Role) => readonly string[]
 
 const administration: readonly string[] = [
   ...allScopes,
-  ...writeScopes('api-key', 'member', 'invitation', 'role', 'organization'),
+  ...writeScopes('api-key', 'webhook', 'member', 'invitation', 'role', 'organization'),
 ]
 
 /**
- * All except creating API keys (a leaked key could outlive its revocation), reading the contents of mails, and the state
- * of the machine.
+ * All except creating API keys and webhooks (through which a leaked key could outlive its revocation), reading the contents
+ * of mails, and the state of the machine.
  */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,

@@ -56,6 +56,8 @@ export type Purpose =
   | 'client secret'
   | 'single sign-on'
   | 'refused push'
+  | 'webhook secret'
+  | 'webhook headers'
 
 /** 32 bytes for one purpose, and for one `info` within it (HKDF-SHA-256, RFC 5869). */
 export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>

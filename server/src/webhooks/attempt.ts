@@ -1,0 +1,121 @@
+import type { Egress, EgressResponse } from '../platform/egress/egress.ts'
+import { EgressError } from '../platform/egress/egress-error.ts'
+import { shownAnswer } from './delivery.ts'
+import type { Attempt, Result } from './dispatch-store.ts'
+import type { Outcome } from './health.ts'
+import { nextDelay, parseRetryAfter } from './schedule.ts'
+
+/** Milliseconds for a whole attempt. */
+const timeout = 15_000
+
+/** The end of an attempt. */
+export interface Tried {
+  result: Result
+  /** Undefined if the receiver is not to blame. */
+  outcome: Outcome | undefined
+  /** Seconds for which the receiver wants no other event either. */
+  pauseSeconds: number
+}
+
+export interface Sending {
+  id: string
+  tries: number
+  /** A test has one attempt. */
+  isTest: boolean
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string
+}
+
+/** Sends it and judges the answer: only 2xx is a success. `signal`: the service stops, and the attempt does not count. */
+export async function attempt(egress: Egress, sending: Sending, signal: AbortSignal): Promise<Tried> {
+  const { url, headers, body } = sending
+  const at = new Date().toISOString()
+  const start = performance.now()
+  const end = (): Pick<Attempt, 'at' | 'milliseconds'> => ({ at, milliseconds: Math.round(performance.now() - start) })
+  try {
+    const response = await egress.request(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body,
+      timeout,
+      limit: shownAnswer,
+      cutsBody: true,
+      signal,
+    })
+    return judge(sending, response, end())
+  } catch (error) {
+    if (signal.aborted || !(error instanceof EgressError)) return withoutAttempt(sending, 0)
+    // Too many others are in progress here.
+    if (error.reason === 'busy') return withoutAttempt(sending, 1)
+    return failure(sending, { ...end(), status: null, answer: null, error: error.message }, { outcome: 'failed' })
+  }
+}
+
+/** It is given back as it was. */
+export const withoutAttempt = ({ id, tries }: Pick<Sending, 'id' | 'tries'>, delay: number): Tried => ({
+  result: { id, status: tries > 1 ? 'retrying' : 'pending', error: null, delay, isCounted: false },
+  outcome: undefined,
+  pauseSeconds: 0,
+})
+
+/** It cannot be sent, whatever the receiver does. */
+export const skipped = (id: string, error: string): Tried => ({
+  result: { id, status: 'skipped', error, delay: null, isCounted: false },
+  outcome: undefined,
+  pauseSeconds: 0,
+})
+
+function judge(
+  sending: Sending,
+  { status, rawHeaders, body }: EgressResponse,
+  end: Pick<Attempt, 'at' | 'milliseconds'>,
+): Tried {
+  const made: Attempt = { ...end, status, answer: textOf(body), error: null }
+  if (status >= 200 && status < 300) {
+    const result: Result = {
+      id: sending.id,
+      status: 'delivered',
+      attempt: made,
+      error: null,
+      delay: null,
+      isCounted: true,
+    }
+    return { result, outcome: 'delivered', pauseSeconds: 0 }
+  }
+  const retryAfter = parseRetryAfter(headerOf(rawHeaders, 'retry-after'), Date.now())
+  const failed = { ...made, error: `the receiver answered with status ${status}` }
+  return failure(sending, failed, { outcome: status === 410 ? 'gone' : 'failed', retryAfter, status })
+}
+
+/** Receivers that are overloaded get nothing else meanwhile, for at most this many seconds. */
+const maxPause = 3600
+
+function failure(
+  { id, tries, isTest }: Sending,
+  made: Attempt,
+  { outcome, retryAfter = 0, status }: { outcome: Outcome; retryAfter?: number | undefined; status?: number },
+): Tried {
+  const delay = isTest || outcome === 'gone' ? undefined : nextDelay(tries, retryAfter)
+  const isPaused = status === 429 || status === 503
+  return {
+    result: {
+      id,
+      status: delay === undefined ? 'failed' : 'retrying',
+      attempt: made,
+      error: made.error,
+      delay: delay ?? null,
+      isCounted: true,
+    },
+    outcome,
+    pauseSeconds: isPaused ? Math.min(retryAfter, maxPause) : 0,
+  }
+}
+
+/** As much as is shown, without what the database cannot store. */
+const textOf = (body: Buffer): string => body.toString('utf8').replaceAll('\0', '�')
+
+function headerOf(raw: readonly string[], wanted: string): string | undefined {
+  const index = raw.findIndex((name, position) => position % 2 === 0 && name.toLowerCase() === wanted)
+  return index === -1 ? undefined : raw[index + 1]
+}

@@ -1,0 +1,146 @@
+import type { Connection, Transaction } from '../platform/database/database.ts'
+import { ApiError } from '../platform/model/errors.ts'
+import { encodeId, newId } from '../platform/model/ids.ts'
+import { identifier, raw, sql } from '../platform/model/sql.ts'
+import type { ColumnsOf, WrittenRecord } from '../platform/records/declare/changes.ts'
+import type { Resource } from '../platform/records/declare/define.ts'
+import { root } from '../platform/records/filter/target.ts'
+import { matching, planCount, withinScope } from '../platform/records/page/page.ts'
+import type { ChangeRequest } from '../platform/records/page/parse.ts'
+import { readCount, scopeOf } from '../platform/records/page/read.ts'
+import { assertParent } from '../platform/records/write/parent.ts'
+import { standardStore, writeOne } from '../platform/records/write/store.ts'
+import type { RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
+import type { JsonValue } from '../platform/model/json.ts'
+import { deliveries, deliveryDetails, type DeliveryStatus } from './delivery.ts'
+import { webhookActor } from './selection-store.ts'
+
+/** Deliveries as lists show them. */
+export const deliveryStore = standardStore(deliveries)
+
+/** Deliveries with their attempts. */
+export const deliveryDetailsStore = standardStore(deliveryDetails)
+
+/** Live events go first. */
+export const priorities = { live: 0, replay: 1 } as const
+
+/** What can be sent again. */
+const replayable: readonly DeliveryStatus[] = ['delivered', 'failed', 'skipped', 'retrying']
+
+/** Begins the attempts of a delivery again. Error: 423. */
+export const replayColumns: ColumnsOf = ({ status, isTest }): Record<string, JsonValue> => {
+  if (isTest === true) throw new ApiError('resource_locked', 'This is a test event. Send another one instead.')
+  if (!replayable.includes(status as DeliveryStatus))
+    throw new ApiError('resource_locked', 'This delivery waits for its first attempt, or is being sent.')
+  return { status: 'pending', tries: 0, priority: priorities.replay, next_attempt_at: 'now', finished_at: null }
+}
+
+/** Makes the webhook (uuid) due, because it has deliveries that are. */
+export async function makeDue(db: Transaction, webhookId: string): Promise<void> {
+  await db.query(sql`
+    update webhook_states set due_at = least(due_at, now())
+    where organization_id = ${db.organization} and webhook_id = ${webhookId}::uuid`)
+}
+
+/** Maximum number of deliveries that one call replays. */
+export const maxReplayed = 10_000
+
+/** Sends the oldest deliveries of a webhook again that match; resolves to how many are left. Error: 404. */
+export async function replayMatching(
+  db: Transaction,
+  webhookId: string,
+  { dryRun, ...filters }: ChangeRequest,
+): Promise<{ count: number; remaining: number }> {
+  await assertParent(db, deliveries, webhookId)
+  const scope = scopeOf(db, webhookId)
+  if (dryRun) return { count: await readCount(db, deliveries, planCount(deliveries, filters, scope)), remaining: 0 }
+  const rows = await db.query<{ isLast: boolean }>(sql`
+    with found as (
+      select ${raw(root)}.id from webhook_deliveries ${raw(root)}
+      where ${matching(deliveries, filters, scope)} and ${raw(root)}.status = any(${replayable}::text[])
+        and not ${raw(root)}.is_test and (${raw(root)}.next_attempt_at is null or ${raw(root)}.priority = ${priorities.live})
+      order by ${raw(root)}.created_at, ${raw(root)}.id limit ${maxReplayed} for no key update skip locked)
+    update webhook_deliveries set status = 'pending', tries = 0, priority = ${priorities.replay}, next_attempt_at = now(),
+      finished_at = null, revision = revision + 1, updated_at = now()
+    where organization_id = ${db.organization} and id = any(array(select id from found)) returning true as "isLast"`)
+  if (rows.length > 0) await makeDue(db, webhookId)
+  return { count: rows.length, remaining: rows.length === maxReplayed ? 1 : 0 }
+}
+
+/** Seconds by which the times of two changes may differ in the other order than their positions. */
+const skewSeconds = 60
+
+/** Sends all events of the webhook since this time again, as far as the feed has them. Error: 404. */
+export async function replaySince(db: Transaction, webhookId: string, since: Date): Promise<void> {
+  const from = new Date(since.getTime() - skewSeconds * 1000)
+  const [feed] = await db.query<{ last: string }>(
+    sql`select last_position as last from event_feeds where organization_id = ${db.organization}`,
+  )
+  const last = Number(feed?.last ?? 0)
+  const after = await lastPositionBefore(db, from, last)
+  await db.query(sql`
+    update webhook_states set replay_after = least(replay_after, ${after}::bigint),
+      replay_until = greatest(replay_until, least("position", ${last}::bigint)), due_at = least(due_at, now())
+    where organization_id = ${db.organization} and webhook_id = ${webhookId}::uuid`)
+}
+
+/** Positions are nearly in the order of times, so a few look-ups find the place. */
+async function lastPositionBefore(db: Connection, time: Date, last: number): Promise<number> {
+  let [low, high] = [0, last]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [event] = await db.query<{ isBefore: boolean; position: string }>(sql`
+      select created_at < ${time}::timestamptz as "isBefore", "position" from events
+      where organization_id = ${db.organization} and "position" > 0 and "position" > ${middle}::bigint order by "position" limit 1`)
+    if (event?.isBefore) low = Number(event.position)
+    else high = middle
+  }
+  return low
+}
+
+/** A delivery of a test event of this type, with the latest record that the webhook reads. */
+export async function addTest(
+  db: Transaction,
+  webhookId: string,
+  { resource, type }: { resource: Resource; type: string },
+): Promise<WrittenRecord> {
+  const recordId = await findLatest(db, resource)
+  const columns = {
+    webhook_id: webhookId,
+    event_id: newId(),
+    type,
+    record_id: encodeId(resource.idPrefix, recordId),
+    is_test: true,
+    attempts: [],
+    next_attempt_at: 'now',
+    priority: priorities.live,
+    tries: 0,
+  }
+  const written = await writeOne(
+    deliveryDetailsStore,
+    db,
+    { kind: 'create', values: {}, columns },
+    { parentId: webhookId },
+  )
+  await makeDue(db, webhookId)
+  return written
+}
+
+const nilId = '00000000-0000-0000-0000-000000000000'
+
+async function findLatest(db: Transaction, resource: Resource): Promise<string> {
+  const scope = { organization: db.organization, actor: webhookActor(db.organizationId) }
+  const [row] = await db.query<{ id: string }>(sql`
+    select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)}
+    where ${withinScope(resource, scope)} order by ${raw(root)}.id desc limit 1`)
+  return row?.id ?? nilId
+}
+
+/** Deliveries that ended this many days ago. */
+export const endedDeliveries = (days: number): RetentionPolicy => ({
+  name: 'webhook_deliveries',
+  table: 'webhook_deliveries',
+  key: { id: 'uuid' },
+  since: 'finished_at',
+  ttlSeconds: days * 24 * 60 * 60,
+})

@@ -1,0 +1,271 @@
+import { showEvent, eventPrefix } from '../feed/event.ts'
+import { formatPosition } from '../feed/position.ts'
+import type { Database, Transaction } from '../platform/database/database.ts'
+import type { Egress } from '../platform/egress/egress.ts'
+import { isTransient } from '../platform/database/failures.ts'
+import { serviceActor } from '../platform/model/caller.ts'
+import { encodeId } from '../platform/model/ids.ts'
+import type { Resource } from '../platform/records/declare/define.ts'
+import type { JsonObject } from '../platform/model/json.ts'
+import { retryTransient } from '../platform/queue/retry.ts'
+import type { Secret } from '../platform/secret/secret.ts'
+import { attempt, skipped, type Tried, withoutAttempt } from './attempt.ts'
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type Exchange,
+  type Lease,
+  leaseSeconds,
+  readEpoch,
+  readObjects,
+  release,
+  renew,
+  storeHealth,
+  storeResults,
+  type Target,
+} from './dispatch-store.ts'
+import { advance, breakerFailures, type Health, isBroken, type Outcome, probeSeconds, type Signal } from './health.ts'
+import { composeMessage, type Message, signedHeaders } from './message.ts'
+import { openHeaders, openSecret } from './secrets-store.ts'
+import { webhookActor } from './selection-store.ts'
+import type { EventSources } from './store.ts'
+import { splitType } from './types.ts'
+
+/** Attempts in progress for one webhook. */
+export const maxConcurrent = 4
+/** Deliveries that are claimed at once, so that a quick receiver does not wait for the database. */
+const batchSize = 32
+/** Milliseconds after which results are stored, however few: the lease is renewed then. */
+const maxSilence = 2000
+/** Milliseconds after which the webhook is given back, so that others get their turn. */
+const maxDuration = 15_000
+
+export interface SessionContext {
+  database: Database
+  secret: Secret
+  egress: Egress
+  sources: EventSources
+  /** Where the API is reached. */
+  origin: () => string
+  /** Reports it to people, and disables the webhook if it must be. */
+  report: (transaction: Transaction, lease: Lease, report: Report) => Promise<void>
+  /** Aborts when the service stops: nothing more is sent. */
+  stopping: AbortSignal
+  /** Aborts a moment later: attempts in progress end. */
+  ending: AbortSignal
+}
+
+interface Prepared extends ClaimedDelivery {
+  message: Message
+}
+
+/** What a transaction has stored and claimed. */
+interface Exchanged {
+  target: Target
+  health: Health
+  claimed: readonly ClaimedDelivery[]
+  /** True if the webhook was given back. */
+  isIdle: boolean
+}
+
+/** Sends what is due for one webhook, at most four at a time, until nothing is. Only one process does so at a time. */
+export class Session {
+  readonly #context: SessionContext
+  readonly #lease: Lease
+  readonly #started = performance.now()
+  #exchanged = 0
+  readonly #waiting: Prepared[] = []
+  readonly #inProgress = new Set<Promise<void>>()
+  #tried: Tried[] = []
+  #target: Target | undefined
+  #failures = 0
+  #pauseSeconds = 0
+
+  constructor(context: SessionContext, lease: Lease) {
+    this.#context = context
+    this.#lease = lease
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      const isOpen = await this.#exchange()
+      if (!isOpen) return
+      this.#start()
+      // A quick receiver fills several results into one transaction.
+      while (this.#inProgress.size > 0) {
+        await Promise.race(this.#inProgress)
+        if (this.#hasResults) break
+      }
+    }
+  }
+
+  /** Are there enough results for a transaction, or nothing else to do? */
+  get #hasResults(): boolean {
+    const isBusy = this.#waiting.length > batchSize / 2 && this.#tried.length < batchSize / 2
+    return !isBusy || this.#isEnding || performance.now() - this.#exchanged > maxSilence
+  }
+
+  get #isEnding(): boolean {
+    const isOver = performance.now() - this.#started > maxDuration
+    const isEnabled = this.#target?.isEnabled ?? true
+    return this.#context.stopping.aborted || isOver || !isEnabled || this.#pauseSeconds > 0
+  }
+
+  get #isBroken(): boolean {
+    return this.#failures >= breakerFailures
+  }
+
+  get #limit(): number {
+    return this.#isBroken ? 1 : maxConcurrent
+  }
+
+  #start(): void {
+    while (!this.#isEnding && this.#inProgress.size < this.#limit) {
+      const next = this.#waiting.shift()
+      if (!next || !this.#target) return
+      const sending = this.#send(next, this.#target).finally(() => {
+        this.#inProgress.delete(sending)
+        this.#start()
+      })
+      this.#inProgress.add(sending)
+    }
+    if (!this.#isEnding) return
+    for (const { id, tries } of this.#waiting.splice(0)) this.#tried.push(withoutAttempt({ id, tries }, 0))
+  }
+
+  async #send({ message, ...delivery }: Prepared, { url, secrets, headersSealed }: Target): Promise<void> {
+    const { secret, egress, ending } = this.#context
+    const keys = secrets.map((sealed) => openSecret(secret, sealed))
+    const own = openHeaders(secret, { webhookId: this.#lease.webhookId, sealed: headersSealed })
+    const headers = { ...own, ...signedHeaders(message, keys, Date.now()) }
+    const tried = await attempt(egress, { ...delivery, url, headers, body: message.body }, ending)
+    this.#tried.push(tried)
+    this.#pauseSeconds = Math.max(this.#pauseSeconds, tried.pauseSeconds, this.#pauseAfter(tried.outcome))
+  }
+
+  /** Seconds without attempts: results that are not stored yet count too. */
+  #pauseAfter(outcome: Outcome | undefined): number {
+    if (outcome === undefined) return 0
+    this.#failures = outcome === 'delivered' ? 0 : this.#failures + 1
+    return this.#isBroken || outcome === 'gone' ? probeSeconds : 0
+  }
+
+  /** Stores results and claims more. Resolves to false once the webhook was given back. */
+  async #exchange(): Promise<boolean> {
+    const tried = this.#tried.splice(0)
+    const { database, stopping: signal } = this.#context
+    const actor = serviceActor('maintenance', this.#lease.organizationId)
+    let done: Exchanged | undefined
+    const deadline = performance.now() + leaseSeconds * 1000
+    const failure = await retryTransient({ signal, deadline, isTransient }, async () => {
+      done = await database.transaction(actor, (transaction) => this.#exchangeIn(transaction, tried))
+    })
+    if (failure) throw failure.lastError
+    if (!done) return false
+    if (this.#exchanged === 0) this.#failures = done.health.failures
+    this.#exchanged = performance.now()
+    this.#target = done.target
+    await this.#prepare(done.claimed)
+    return !done.isIdle
+  }
+
+  async #exchangeIn(transaction: Transaction, tried: readonly Tried[]): Promise<Exchanged | undefined> {
+    const exchange = await renew(transaction, this.#lease)
+    if (!exchange) return undefined
+    const { target } = exchange
+    const results = tried.map(({ result }) => result)
+    await storeResults(transaction, this.#lease, results)
+    const { health, reports } = judge(exchange, tried)
+    const outcomes = tried.flatMap(({ outcome }) => outcome ?? [])
+    if (outcomes.length > 0) await storeHealth(transaction, this.#lease, health, outcomes.includes('delivered'))
+    for (const report of reports) await this.#context.report(transaction, this.#lease, report)
+    const pending = this.#waiting.length + this.#inProgress.size + this.#tried.length
+    const room = isBroken(health) ? 1 - pending : batchSize - this.#waiting.length
+    const mayClaim = target.isEnabled && !this.#isEnding && reports.length === 0
+    const claiming = { count: room, ordered: target.ordered }
+    const claimed = mayClaim ? await claimDeliveries(transaction, this.#lease, claiming) : []
+    const isIdle = claimed.length + this.#waiting.length + this.#inProgress.size + this.#tried.length === 0
+    const releasing = { isEnabled: target.isEnabled, afterSeconds: this.#pauseSeconds }
+    if (isIdle) await release(transaction, this.#lease, releasing)
+    return { target, health, claimed, isIdle }
+  }
+
+  async #prepare(claimed: readonly ClaimedDelivery[]): Promise<void> {
+    if (claimed.length === 0) return
+    const db = this.#context.database.reader(webhookActor(this.#lease.organizationId))
+    const resources = new Map(this.#context.sources.followed().map((resource) => [resource.singular, resource]))
+    const objects = new Map<string, string>()
+    const epoch = await readEpoch(db)
+    for (const singular of new Set(claimed.map(({ type }) => splitType(type).singular))) {
+      const resource = resources.get(singular)
+      const ofResource = claimed.filter(({ type }) => splitType(type).singular === singular)
+      const ids = [...new Set(ofResource.map(({ recordId }) => recordId))]
+      const texts = resource ? await readObjects(db, resource, ids) : new Map<string, string>()
+      for (const [uuid, text] of texts) objects.set(encodeId(resource?.idPrefix ?? '', uuid), text)
+    }
+    for (const delivery of claimed) {
+      const resource = resources.get(splitType(delivery.type).singular)
+      const event = resource && eventOf(delivery, resource, epoch)
+      if (!event) this.#tried.push(skipped(delivery.id, 'the event is no longer stored'))
+      else {
+        const message = composeMessage(event, objects.get(delivery.recordId), this.#hrefOf(resource, delivery, event))
+        this.#waiting.push({ ...delivery, message })
+      }
+    }
+  }
+
+  /** Where the rest of a large message is: the record or, without a path to it, the event in the feed. */
+  #hrefOf(resource: Resource, { recordId }: ClaimedDelivery, { position }: JsonObject): string {
+    const path = this.#context.sources.recordPath(resource)
+    const found = path === undefined ? `/v5/events?limit=1&after=${previous(String(position))}` : `${path}/${recordId}`
+    return `${this.#context.origin()}${found}`
+  }
+}
+
+/** The position before this one. */
+function previous(position: string): string {
+  const [epoch = '', number] = position.split('-')
+  return formatPosition({ epoch, number: Math.max(0, Number(number) - 1) })
+}
+
+/** The event as the feed shows it; undefined if it is no longer stored. */
+function eventOf(
+  { event, isTest, eventId, type, recordId, createdAt }: ClaimedDelivery,
+  resource: Resource,
+  epoch: string,
+): JsonObject | undefined {
+  if (!isTest) return event ? showEvent({ ...event, position: Number(event.position) }, { resource, epoch }) : undefined
+  return {
+    id: encodeId(eventPrefix, eventId),
+    position: formatPosition({ epoch, number: 0 }),
+    type,
+    resource: resource.singular,
+    kind: splitType(type).kind,
+    recordId,
+    revision: null,
+    values: null,
+    changes: [],
+    cause: { kind: 'person', userId: null, keyId: null, importId: null, importRowId: null },
+    createdAt,
+    isTest: true,
+  }
+}
+
+/** What people learn about a webhook. */
+export interface Report {
+  signal: Signal
+  /** Whether the receiver does not exist any more. */
+  isGone: boolean
+  target: Target
+}
+
+function judge({ health, now, target }: Exchange, results: readonly Tried[]) {
+  const reports: Report[] = []
+  const last = results.reduce((current, { outcome }) => {
+    if (outcome === undefined) return current
+    const next = advance(current, outcome, now)
+    if (next.signal) reports.push({ signal: next.signal, isGone: outcome === 'gone', target })
+    return next.health
+  }, health)
+  return { health: last, reports }
+}
