@@ -181,6 +181,8 @@ test('only administrative scopes cover access to an organization', () => {
     'mail-content',
     'sso-connection',
     'system',
+    'webhook',
+    'webhook-delivery',
   ])
 })
 

@@ -52,6 +52,13 @@ export async function attempt(egress: Egress, sending: Sending, signal: AbortSig
   }
 }
 
+/** A failure without a request: what is not signed must not be sent. */
+export const unsigned = (sending: Pick<Sending, 'id' | 'tries' | 'isTest'>): Tried => {
+  const error = 'the webhook has no secret that can be read; rotate it'
+  const made = { at: new Date().toISOString(), milliseconds: 0, status: null, answer: null, error }
+  return failure(sending, made, { outcome: 'failed' })
+}
+
 /** It is given back as it was. */
 export const withoutAttempt = ({ id, tries }: Pick<Sending, 'id' | 'tries'>, delay: number): Tried => ({
   result: { id, status: tries > 1 ? 'retrying' : 'pending', error: null, delay, isCounted: false },
@@ -92,7 +99,7 @@ function judge(
 const maxPause = 3600
 
 function failure(
-  { id, tries, isTest }: Sending,
+  { id, tries, isTest }: Pick<Sending, 'id' | 'tries' | 'isTest'>,
   made: Attempt,
   { outcome, retryAfter = 0, status }: { outcome: Outcome; retryAfter?: number | undefined; status?: number },
 ): Tried {

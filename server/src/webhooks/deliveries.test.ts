@@ -12,7 +12,7 @@ import {
   pass,
   sendsToLoopback,
 } from '../../test/webhook-fixture.ts'
-import { answerWith, Receiver } from '../../test/webhook-receiver.ts'
+import { answerWith, Receiver, verify } from '../../test/webhook-receiver.ts'
 import { maxAttempts } from './schedule.ts'
 
 let service: TestService
@@ -162,4 +162,20 @@ test('a deleted webhook sends nothing, and continues when it is restored', async
   expect((await call('GET', `${path}/deliveries`)).status).toBe(404)
   expect((await call('POST', `${path}/restore`)).status).toBe(200)
   await receiver.count(1)
+})
+
+test('nothing is sent without a signature', async () => {
+  const { call, receiver, path, id } = hooked
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`delete from webhook_secrets where webhook_id = ${uuid(id)}::uuid`,
+  )
+  await newContact(call)
+  const delivery = await deliveryOf(hooked, hasStatus('retrying'))
+  expect(delivery.error).toContain('rotate')
+  expect(receiver.received).toEqual([])
+  const { body } = await call('POST', `${path}/rotate`, { body: {} })
+  await pass(service, hour)
+  const [received] = await receiver.count(1)
+  if (received) verify(body.secret, received)
 })

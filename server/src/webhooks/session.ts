@@ -9,7 +9,7 @@ import type { Resource } from '../platform/records/declare/define.ts'
 import type { JsonObject } from '../platform/model/json.ts'
 import { retryTransient } from '../platform/queue/retry.ts'
 import type { Secret } from '../platform/secret/secret.ts'
-import { attempt, skipped, type Tried, withoutAttempt } from './attempt.ts'
+import { attempt, skipped, type Tried, unsigned, withoutAttempt } from './attempt.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -133,14 +133,25 @@ export class Session {
     for (const { id, tries } of this.#waiting.splice(0)) this.#tried.push(withoutAttempt({ id, tries }, 0))
   }
 
-  async #send({ message, ...delivery }: Prepared, { url, secrets, headersSealed }: Target): Promise<void> {
-    const { secret, egress, ending } = this.#context
-    const keys = secrets.map((sealed) => openSecret(secret, sealed))
-    const own = openHeaders(secret, { webhookId: this.#lease.webhookId, sealed: headersSealed })
-    const headers = { ...own, ...signedHeaders(message, keys, Date.now()) }
-    const tried = await attempt(egress, { ...delivery, url, headers, body: message.body }, ending)
+  async #send({ message, ...delivery }: Prepared, target: Target): Promise<void> {
+    const headers = this.#headersOf(message, target)
+    const sending = { ...delivery, url: target.url, headers: headers ?? {}, body: message.body }
+    const tried = headers ? await attempt(this.#context.egress, sending, this.#context.ending) : unsigned(delivery)
     this.#tried.push(tried)
     this.#pauseSeconds = Math.max(this.#pauseSeconds, tried.pauseSeconds, this.#pauseAfter(tried.outcome))
+  }
+
+  /** Undefined if the message cannot be signed, or without a secret. */
+  #headersOf(message: Message, { secrets, headersSealed }: Target): Record<string, string> | undefined {
+    const { secret } = this.#context
+    if (secrets.length === 0) return undefined
+    try {
+      const keys = secrets.map((sealed) => openSecret(secret, sealed))
+      const own = openHeaders(secret, { webhookId: this.#lease.webhookId, sealed: headersSealed })
+      return { ...own, ...signedHeaders(message, keys, Date.now()) }
+    } catch {
+      return undefined
+    }
   }
 
   /** Seconds without attempts: results that are not stored yet count too. */
