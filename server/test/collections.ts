@@ -98,6 +98,8 @@ export async function createFixture(
     }
   }
   await pushContactNote(fixture, references)
+  const { events } = (await organization.call('GET', '/v5/events?after=start&limit=2')).body
+  references.chg = events.map(({ id }: Json) => id)
   for (const event of (await organization.call('GET', '/v5/audit-log?limit=2')).body)
     collectReferences(references, resourceOf('audit_events'), event)
   return fixture
