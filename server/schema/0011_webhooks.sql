@@ -54,7 +54,7 @@ create table webhook_deliveries (
   foreign key (organization_id, webhook_id) references webhooks (organization_id, id) on delete cascade
 );
 -- An event is stored once for a webhook, however often its part of the feed is read.
-create unique index webhook_deliveries_event on webhook_deliveries (organization_id, webhook_id, event_id);
+create unique index webhook_deliveries_event on webhook_deliveries (organization_id, event_id, webhook_id);
 create index webhook_deliveries_created on webhook_deliveries (organization_id, webhook_id, created_at, id);
 create index webhook_deliveries_due on webhook_deliveries (organization_id, webhook_id, priority, next_attempt_at)
   where next_attempt_at is not null;

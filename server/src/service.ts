@@ -129,12 +129,9 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
   const metrics = serviceMetrics(options, isMaintaining)
   const wakeups = new Wakeups({ database: workDatabase, log })
+  const common = { ...config, database: workDatabase, secret, log, wakeups, ready }
   const noteAnalysis = startNoteAnalysis({
-    ...config,
-    database: workDatabase,
-    log,
-    wakeups,
-    ready,
+    ...common,
     onAnalysed: ({ engine, degradedReason = 'ok' }) => metrics.noteAnalysed(engine, degradedReason),
   })
   const wakeNoteAnalysis = (organizationId: string) =>
@@ -160,7 +157,6 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const intake = createIntake({ ...config, log, database: options.intakeDatabase, onAccepted: wakeImports })
   const interval = refusalInterval === undefined ? {} : { interval: refusalInterval }
   const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused, ...interval })
-  const common = { ...config, database: workDatabase, secret, log, wakeups, ready }
   const webhooks = startWebhooks({ ...common, sources: eventSources, services: () => services })
   const failedLogins = createFailedLogins(log)
   const limits =

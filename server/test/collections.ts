@@ -178,10 +178,13 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await call('PATCH', importPath, { body: { tags: [randomUUID()] } })
     return (await call('GET', newest)).body[0].id
   },
-  [deliveryDetails.table]: async ({ organization: { call } }, webhookId) => {
+  [deliveryDetails.table]: async ({ service, organization: { call } }, webhookId) => {
     const path = `/v5/webhooks/${webhookId}`
     await call('PATCH', path, { body: { status: 'enabled' } })
-    return (await call('POST', `${path}/test`, { body: { type: 'contact.updated' } })).body.id
+    const type = deliveryCount % 2 === 0 ? 'contact.updated' : 'contact.created'
+    const { id } = (await call('POST', `${path}/test`, { body: { type } })).body
+    await setDeliveryState(service, id, deliveryCount++)
+    return id
   },
   [stageMoves.table]: async ({ organization: { call }, references }, dealId) => {
     const { body: deal } = await call('GET', `/v5/deals/${dealId}`)
@@ -202,6 +205,21 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
   [noteAnalyses.table]: suggestionIn('/v5/note-analyses'),
   [mails.table]: ({ service, organization: { userId } }) => createFinishedMail(service, userId),
 }
+
+let deliveryCount = 0
+
+/** As if the attempts of a delivery had ended in one way or another. */
+const setDeliveryState = ({ database }: TestService, id: string, index: number): Promise<object[]> =>
+  database.crossTenantQuery(
+    'check the database',
+    sql`update webhook_deliveries set attempt_count = ${index % 5}::integer, is_test = ${index % 3 === 0}::boolean,
+        status = (array['failed', 'delivered', 'retrying', 'skipped'])[${index % 4}::integer + 1],
+        record_id = 'con_' || replace(new_id()::text, '-', ''),
+        next_attempt_at = case when ${index % 4 >= 2}::boolean then now() + make_interval(hours => ${index % 7}::integer) end,
+        error = case when ${index % 4 === 0}::boolean then 'the connection failed' end,
+        finished_at = case when ${index % 4 < 2}::boolean then now() - make_interval(mins => ${index % 9}::integer) end
+      where id = ${decodeId(deliveryDetails.idPrefix, id)}::uuid`,
+  )
 
 /** Changes a contact, a company or a deal, whose timeline then has another entry. */
 async function changeParent({ organization: { call } }: Fixture, parentId: string): Promise<string> {

@@ -109,8 +109,6 @@ const uniformFields: readonly string[] = [
   'webhooks.statusReason',
   'webhooks.headerNames',
   'webhooks.createdBy',
-  'webhook-deliveries.error',
-  'webhook-deliveries.finishedAt',
   'note-analyses.summary',
   'note-analyses.suspicious',
   'note-analyses.engine',

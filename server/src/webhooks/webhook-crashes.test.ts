@@ -21,7 +21,10 @@ let client: pg.Client
 beforeAll(async () => {
   testDatabase = await createDatabase()
   const secret = parseSecret(sharedSecret)
-  writer = await startTestService({ EGRESS_ALLOW: '127.0.0.1' }, { ...testDatabase, secret, drop: async () => undefined })
+  writer = await startTestService(
+    { EGRESS_ALLOW: '127.0.0.1' },
+    { ...testDatabase, secret, drop: async () => undefined },
+  )
   processes = await serviceProcesses(testDatabase)
   client = new pg.Client(testDatabase.connection)
   await client.connect()
