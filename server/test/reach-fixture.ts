@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { roleScopes } from '../src/app.ts'
 import { decodeId, encodeId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
+import { deliveryDetails } from '../src/webhooks/delivery.ts'
 import { refusedPushDetails } from '../src/intake/refused-pushes/resource.ts'
 import { reachNouns } from '../src/identity/roles/resource.ts'
 import { callRoute } from './collections.ts'
@@ -81,11 +82,11 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   }
   const colleague = await mailed.join(owner.call, 'member')
   const person = await personWith(mailed, owner, await newRole(owner, 'own'))
-  // Nobody owns a refused push; it is seen by those who see all contacts, and filters name it. Everyone sees a record that
-  // only embeds a restricted one, and a change of it could name one.
+  // Nobody owns a refused push or a delivery; they are seen by those who see all records, and filters name them. Everyone
+  // sees a record that only embeds a restricted one, and a change of it could name one.
   const included = (collection: Collection) =>
     isRestrictedCollection(collection) ||
-    collection.resource.table === refusedPushDetails.table ||
+    [refusedPushDetails.table, deliveryDetails.table].includes(collection.resource.table) ||
     Object.values(collection.resource.embedded).some(({ resource }) => isRestrictedId(`${resource.idPrefix}_`))
   const options = { given: organization, included }
   const theirs = await newTenant(service, options)

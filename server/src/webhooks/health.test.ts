@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type MailedService, startMailedService } from '../../test/mailed-service.ts'
 import { newOwner, type TestOwner } from '../../test/people.ts'
 import { until } from '../../test/processes.ts'
+import { newRole, personWith } from '../../test/reach-fixture.ts'
 import type { TestService } from '../../test/service.ts'
 import {
   created,
@@ -136,4 +137,18 @@ test('a webhook continues when its maker has left, and its mails go to the owner
   await created(owner.call, '/v5/companies', { name: 'Engines' })
   await attempts(1)
   await until('the mail arrives', () => subjects().includes('A webhook was disabled'))
+})
+
+test('who sees only some of the records creates no webhook, changes none, and sees no delivery', async () => {
+  await newContact(owner.call)
+  await attempts(1)
+  const person = await personWith(mailed, owner, await newRole(owner, 'own'))
+  const body = { url: receiver.url, events: ['contact.*'], scopes: ['contact:list:read'] }
+  const refused = { status: 403, body: { code: 'insufficient_permissions' } }
+  expect(await person.call('POST', '/v5/webhooks', { body })).toMatchObject(refused)
+  expect(await person.call('PATCH', path, { body: { url: `${receiver.url}/mine` } })).toMatchObject(refused)
+  expect(await person.call('POST', `${path}/test`, { body: { type: 'contact.created' } })).toMatchObject(refused)
+  expect((await owner.call('GET', `${path}/deliveries`)).body.length).toBe(1)
+  expect((await person.call('GET', `${path}/deliveries`)).body).toEqual([])
+  expect((await person.call('GET', `${path}/deliveries/count`)).body).toEqual({ count: 0 })
 })
