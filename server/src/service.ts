@@ -62,8 +62,6 @@ import { countImportsOptingOut } from './assistant/suggestions/store.ts'
 import { startNoteAnalysis } from './assistant/suggestions/start.ts'
 import { noteQueue } from './assistant/work/queue-store.ts'
 import { startMail } from './identity/mails/start.ts'
-import { dispatchQueue } from './webhooks/dispatch-store.ts'
-import { planningQueue } from './webhooks/planning-store.ts'
 import { startWebhooks } from './webhooks/dispatcher.ts'
 
 export interface ServiceOptions {
@@ -382,7 +380,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const sweep = startSweep({
     ...options,
     organizations: organizationsByRecords,
-    kinds: [importQueue, noteQueue, eventQueue, planningQueue, dispatchQueue],
+    kinds: [importQueue, noteQueue, eventQueue],
   })
   const placing = startPlacing(options)
   const close = async () => {

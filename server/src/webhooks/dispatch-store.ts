@@ -264,7 +264,7 @@ export async function readEpoch({ organization, query }: Connection): Promise<st
 export const dispatchQueue: Queue = {
   kind: 'webhooks',
   hasWork: (organization) => sql`exists (
-    select from webhook_states where webhook_states.organization_id = ${organization} and webhook_states.due_at <= now())`,
+    select from webhook_states where webhook_states.organization_id = ${organization} and ${isDue})`,
   findOrganization: async (database, after) => {
     const [found] = await database.crossTenantQuery<{ organizationId: string }>(
       'send webhooks',

@@ -7,7 +7,8 @@ import { createEgress } from '../platform/egress/egress.ts'
 import type { AllowedHost } from '../platform/egress/allow.ts'
 import type { Services } from '../platform/http/route.ts'
 import type { Secret } from '../platform/secret/secret.ts'
-import type { Wakeups } from '../platform/queue/wakeups.ts'
+import { organizationsByRecords } from '../identity/teams/store.ts'
+import { startSweep, type Wakeups } from '../platform/queue/wakeups.ts'
 import { startQueueWorkers } from '../platform/queue/workers.ts'
 import { dispatchQueue, leaseNext } from './dispatch-store.ts'
 import { planDeliveries, planningQueue } from './planning-store.ts'
@@ -83,7 +84,14 @@ export function startWebhooks(options: WebhooksOptions): Loop {
       return hasPlanned
     },
   })
-  const loops = joinLoops([planning, dispatching])
+  const sweeping = {
+    ...options,
+    name: 'webhooks',
+    seconds: 1,
+    organizations: organizationsByRecords,
+    kinds: [planningQueue, dispatchQueue],
+  }
+  const loops = joinLoops([planning, dispatching, ...(workers === 0 ? [] : [startSweep(sweeping)])])
   return {
     wake: loops.wake,
     close: async () => {

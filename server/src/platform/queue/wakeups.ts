@@ -130,11 +130,22 @@ export interface SweepOptions extends WakeupsOptions {
   /** A relation with one row of each organization, stored with its records. */
   organizations: Sql
   kinds: readonly SweptQueue[]
+  /** What names the turns, and the seconds between two of them: for work that nobody announces. */
+  name?: string
+  seconds?: number
 }
 
 /** Finds work that was not announced: at the start, and once a minute in one of all processes. */
-export function startSweep({ database, log, ready, organizations, kinds }: SweepOptions): Loop {
-  const takeTurn = sharedTurns(database, 'sweep', sweepSeconds)
+export function startSweep({
+  database,
+  log,
+  ready,
+  organizations,
+  kinds,
+  name = 'sweep',
+  seconds = sweepSeconds,
+}: SweepOptions): Loop {
+  const takeTurn = sharedTurns(database, name, seconds)
   return startLoop({
     ready,
     retryMilliseconds: turnInterval,
@@ -144,7 +155,7 @@ export function startSweep({ database, log, ready, organizations, kinds }: Sweep
     run: async () => {
       if (!database.isDistributed) return sweepSeconds * 1000
       if (await takeTurn()) await sweep(database, organizations, kinds)
-      return withJitter(turnInterval)
+      return withJitter(Math.min(turnInterval, seconds * 1000))
     },
   })
 }
