@@ -102,5 +102,7 @@ create table webhook_states (
 );
 create index webhook_states_due on webhook_states (organization_id, due_at) where due_at is not null;
 
--- Mails about webhooks are of another kind. The code has the list.
+-- Mails about webhooks are of another kind.
 alter table mails drop constraint mails_kind_check;
+alter table mails add constraint mails_kind_check check (kind in (
+  'sign-up', 'verify-address', 'reset-password', 'invitation', 'new-device', 'account-changed', 'webhook'));

@@ -9,8 +9,9 @@ const lastOfFirstRelease = 9
 /** What migrations do to processes of the previous release, and why it fails no request. Every entry is needed. */
 const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '0011_webhooks.sql': {
-    'drops constraint mails_kind_check':
-      'It allows more than before. A process of the previous release that takes a mail of the new kind fails to compose it, and tries it again later.',
+    'drops constraint mails_kind_check': 'The next statement adds it again, with one kind more.',
+    'may refuse rows of mails: constraint mails_kind_check':
+      'It accepts every kind that the previous release knows. A process of that release which takes a mail of the new kind fails to compose it, and the mail is tried again later.',
   },
 }
 

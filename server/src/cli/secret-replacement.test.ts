@@ -136,6 +136,8 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   const { organization } = owner
   expect((await organization.call('POST', '/v5/contacts', contact)).status).toBe(201)
   const refused = await storeRefusal(before.open, organization, 'remains readable')
+  const webhook = { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { one: 'two' } }
+  expect((await organization.call('POST', '/v5/webhooks', { body: webhook })).status).toBe(201)
   const keySet = (await before.open.anonymous('GET', '/.well-known/jwks.json')).body
   await before.close()
   const [old, encryptedBefore] = [await secretIn(), await readEncryptedValues()]

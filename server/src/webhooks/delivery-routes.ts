@@ -130,6 +130,7 @@ const testRoute = (hooks: RouteGroup, { followed }: EventSources) =>
     description:
       'Sends an event of any type that the scopes of the webhook show, once, with `"isTest": true` and the latest record of the resource. The response is the delivery; read it again to see the attempt.',
     body: { component: 'WebhookTest', shape: testShape, required: true },
+    audited: 'webhook.tested',
     responses: { 201: { kind: 'record', resource: deliveryDetails } },
     async handle({ services, db, caller, params, body }) {
       const webhookId = hooks.id(params)

@@ -34,6 +34,7 @@ export const auditActions = {
   'api-key.rotated': 'An API key was rotated, and its new value was shown.',
   'api-key.revoked': 'An API key was revoked.',
   'webhook.rotated': 'The secret of a webhook was rotated, and its new value was shown.',
+  'webhook.tested': 'A test event was sent to a webhook.',
   'webhook.replayed': 'Events were sent to a webhook again.',
   'import-rows.removed': 'What an import received was removed, with the records that it created.',
   'mail.read': 'The contents of a stored mail were read, including its links.',
