@@ -44,7 +44,7 @@ const removalStatements: Readonly<Record<string, string>> = {
     set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
     where client_secret_encrypted is not null`,
   'webhook_secrets.secret_sealed': 'delete from webhook_secrets',
-  'webhooks.headers_sealed': `update webhooks set headers_sealed = null, status = 'disabled', status_reason = 'secret_lost',
+  'webhooks.headers_sealed': `update webhooks set headers_sealed = null, header_names = '{}', status = 'disabled', status_reason = 'secret_lost',
     revision = revision + 1, updated_at = now()`,
 }
 

@@ -70,6 +70,10 @@ async function createSecretData(service: TestService) {
     headers: { 'idempotency-key': 'any' },
   })
   expect(connection.status, connection.text).toBe(201)
+  const webhook = await owner.call('POST', '/v5/webhooks', {
+    body: { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { one: 'two' } },
+  })
+  expect(webhook.status, webhook.text).toBe(201)
   const refused = await storeRefusal(service, owner, 'is lost with the secret')
   const protectedOwner = await newOwner(service)
   const totp = await protectedOwner.call('POST', '/v5/me/totp')
@@ -77,13 +81,13 @@ async function createSecretData(service: TestService) {
   const { status, body } = await protectedOwner.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
   expect(status).toBe(200)
   const [recoveryCode = ''] = body.recoveryCodes
-  return { owner, storedMail, queuedMail, connection, refused, protectedOwner, recoveryCode }
+  return { owner, storedMail, queuedMail, connection, webhook, refused, protectedOwner, recoveryCode }
 }
 
 test('a restore with a new secret drops all values encrypted with the old one, and everything else keeps working', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const before = await startOn(source)
-  const { owner, storedMail, queuedMail, connection, refused, protectedOwner, recoveryCode } =
+  const { owner, storedMail, queuedMail, connection, webhook, refused, protectedOwner, recoveryCode } =
     await createSecretData(before)
   await before.close()
   // A mail that is composed but not sent yet.
@@ -117,6 +121,9 @@ test('a restore with a new secret drops all values encrypted with the old one, a
   const one = await call('GET', `/v5/sso-connections/${connection.body.id}`)
   expect(one.body).toMatchObject({ hasClientSecret: false })
   expect(one.headers.get('etag')).not.toBe(connection.headers.get('etag'))
+  const path = `/v5/webhooks/${webhook.body.id}`
+  const lostWebhook = { status: 'disabled', statusReason: 'secret_lost', headerNames: [] }
+  expect((await call('GET', path)).body).toMatchObject(lostWebhook)
   const first = await logIn(service, protectedOwner.email, protectedOwner.password)
   expect(first.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
   expect((await completeByRecoveryCode(service, first.body.pendingToken, recoveryCode)).body.status).toBe('complete')
