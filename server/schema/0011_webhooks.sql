@@ -78,8 +78,7 @@ create index webhook_secrets_ended on webhook_secrets (ends_at);
 create table webhook_states (
   organization_id uuid not null,
   webhook_id uuid not null,
-  -- The feed that the position belongs to.
-  epoch text,
+  -- In the feed, and the same after a restore, which restores both.
   "position" bigint not null default 0,
   planned_at timestamptz,
   -- The positions between which events are sent again.

@@ -43,6 +43,7 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'views.pinnedColumns': [2, 1, 0],
   'views.groupBy': ['companyId', 'rootContactId'],
   // With a filter, the events must be those of one resource.
+  'a body.type': ['contact.created', 'contact.updated'],
   'webhooks.events': [['contact.*'], ['contact.created', 'contact.updated']],
   'webhooks.scopes': [['urn:service:contact:list:read']],
   'webhooks.filter': [{ name: { contains: 'a' } }, { or: [{ tags: { has: 'vip' } }, { email: { not: null } }] }],

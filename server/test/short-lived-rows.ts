@@ -14,6 +14,7 @@ interface ReferencedIds {
   user_id: string
   api_key_id: string
   connection_id: string
+  webhook_id: string
 }
 
 export interface ShortLivedRow {
@@ -73,6 +74,21 @@ export const shortLivedRows = {
     since: 'created_at',
     days: retention.historyDays + hour,
     row: ({ organization_id }) => eventRow({ organization_id, record_id: id() }),
+  },
+  delivery: {
+    table: 'webhook_deliveries',
+    since: 'finished_at',
+    days: retention.eventDays,
+    row: ({ organization_id, webhook_id }) => ({
+      ...{ organization_id, webhook_id, id: id(), event_id: id(), type: 'contact.created', record_id: 'con_1' },
+      status: 'delivered',
+    }),
+  },
+  signingSecret: {
+    table: 'webhook_secrets',
+    since: 'ends_at',
+    days: 0,
+    row: ({ organization_id, webhook_id }) => ({ organization_id, webhook_id, id: id(), secret_sealed: hash() }),
   },
   keyText: {
     table: 'api_key_previous_hashes',

@@ -88,7 +88,7 @@ test('the key has every scope except creating API keys and reading the contents 
   const needed = [...new Set(routes.filter(isScoped).map(({ scope }) => scope))]
   const missing = needed.filter((scope) => !covers(scopes, scope))
   expect(missing.filter((scope) => !scope.startsWith('api-key:'))).toEqual(['mail-content:get:read', 'system:get:read'])
-  for (const resource of ['organization', 'member', 'invitation', 'domain', 'sso-connection'])
+  for (const resource of ['organization', 'member', 'invitation', 'domain', 'sso-connection', 'webhook'])
     expect(scopes).toContain(`urn:service:${resource}:*:write`)
   expect(covers(scopes, 'api-key:create:write')).toBe(false)
 })

@@ -13,8 +13,8 @@ const configOf = (processes: number, connections: number, workers: number) =>
 test('one process gets all connections, and several processes share them', () => {
   const one = configOf(1, 16, 2)
   expect(shareOf(one, 0)).toEqual(one)
-  expect(connectionsOf(one)).toBe(16 + 5 + 2 * 2 + 4)
-  expect(connectionsOf(configOf(2, 16, 2))).toBe(16 + 2 * 5 + 2 * 2 + 4)
+  expect(connectionsOf(one)).toBe(16 + 5 + 2 * 2 + 4 + 3)
+  expect(connectionsOf(configOf(2, 16, 2))).toBe(16 + 2 * 5 + 2 * 2 + 4 + 2 * 3)
   expect([0, 1, 2].map((index) => shareOf(configOf(3, 16, 2), index).databaseConnections)).toEqual([6, 5, 5])
 })
 

@@ -100,6 +100,8 @@ const sinceShape = bodyShapeOf({
 const replaySinceRoute = (hooks: RouteGroup) =>
   writeRoute({
     ...hooks.changeRoute('replay'),
+    // The webhook stays the same.
+    supportsIfMatch: false,
     summary: 'Send all events since a time again',
     description: `Also those that were never sent, for example because the webhook had other settings. ${behind}`,
     body: { component: 'WebhookReplay', shape: sinceShape, required: true },

@@ -17,6 +17,7 @@ const maxWaiting = 10_000
 
 interface Following extends Selecting {
   webhookId: string
+  createdAt: string
   position: number
   replayAfter: number | null
   replayUntil: number | null
@@ -57,11 +58,12 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
   const [found] = await transaction.query<
     Omit<Following, 'position' | 'replayAfter' | 'replayUntil'> &
       Record<'position', string> &
-      Record<'replayAfter' | 'replayUntil', string | null> & { isSameFeed: boolean }
+      Record<'replayAfter' | 'replayUntil', string | null>
   >(sql`
     select state.webhook_id as "webhookId", state."position", state.replay_after as "replayAfter",
-      state.replay_until as "replayUntil", state.epoch is not distinct from feed.epoch as "isSameFeed",
-      webhook.events, webhook.scopes, webhook.filter, webhook.changed_fields as "changedFields"
+      state.replay_until as "replayUntil", webhook.events, webhook.scopes, webhook.filter,
+      webhook.changed_fields as "changedFields",
+      to_char(webhook.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
     from webhook_states state
     join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = state.webhook_id
     join event_feeds feed on feed.organization_id = ${organization}
@@ -70,19 +72,18 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
         and waiting.webhook_id = state.webhook_id and waiting.next_attempt_at is not null offset ${maxWaiting})
     order by state.planned_at nulls first limit 1 for no key update of state skip locked`)
   if (!found) return undefined
-  const { isSameFeed, replayAfter, replayUntil, position, ...others } = found
-  const numberOf = (text: string | null) => (text === null || !isSameFeed ? null : Number(text))
-  // In another feed, whose positions say nothing here, it begins again: deliveries that exist are not stored twice.
+  const { replayAfter, replayUntil, position, ...others } = found
+  const numberOf = (text: string | null) => (text === null ? null : Number(text))
   return {
     ...others,
-    position: numberOf(position) ?? 0,
+    position: Number(position),
     replayAfter: numberOf(replayAfter),
     replayUntil: numberOf(replayUntil),
   }
 }
 
 const isBehind = sql`webhook.status = 'enabled' and webhook.deleted_at is null and (
-  state."position" < feed.last_position or state.replay_after < state.replay_until or state.epoch is distinct from feed.epoch)`
+  state."position" < feed.last_position or state.replay_after < state.replay_until)`
 
 interface Plan {
   after: number
@@ -105,7 +106,9 @@ async function plan(
     recordIds: undefined,
   }
   const page = await readFeed(transaction, request, 1)
-  const events = page.events.filter(({ position }) => position <= until)
+  // What happened before it was created may get its position only afterwards.
+  const isNew = ({ createdAt }: StoredEvent) => priority === priorities.replay || createdAt >= webhook.createdAt
+  const events = page.events.filter((event) => event.position <= until && isNew(event))
   const selected = await selectEvents(transaction, { ...sources, followed }, webhook, events)
   await store(transaction, webhook.webhookId, { selected, priority, sources })
   return { reached: Math.min(page.reached, until), isLast: page.reached >= page.lastPosition }
@@ -144,7 +147,6 @@ async function move(
 ): Promise<void> {
   await query(sql`
     update webhook_states set "position" = ${live}::bigint, planned_at = clock_timestamp(),
-      epoch = (select epoch from event_feeds where organization_id = ${organization}),
       replay_after = coalesce(${replayed ?? null}::bigint, replay_after), due_at = least(due_at, now())
     where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`)
 }
@@ -155,7 +157,6 @@ const following = (organization: Sql): Sql => sql`exists (
   left join event_feeds feed on feed.organization_id = state.organization_id
   where state.organization_id = ${organization} and webhook.status = 'enabled' and webhook.deleted_at is null
     and (state."position" < feed.last_position or state.replay_after < state.replay_until
-      or state.epoch is distinct from feed.epoch
       or exists (select from events where events.organization_id = ${organization} and events."position" is null)))`
 
 /** Webhooks with events that they have not looked at. */

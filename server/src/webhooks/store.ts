@@ -54,8 +54,8 @@ async function errorsOf(
 async function followOn({ organization, query }: Transaction, written: readonly WrittenRecord[]): Promise<void> {
   const ids = written.map(({ id }) => id)
   await query(sql`
-    insert into webhook_states as state (organization_id, webhook_id, epoch, "position", due_at)
-    select ${organization}, given.id, feed.epoch, coalesce(feed.last_position, 0), now()
+    insert into webhook_states as state (organization_id, webhook_id, "position", due_at)
+    select ${organization}, given.id, coalesce(feed.last_position, 0), now()
     from unnest(${ids}::uuid[]) as given (id) left join event_feeds feed on feed.organization_id = ${organization}
     on conflict (organization_id, webhook_id) do update set due_at = excluded.due_at, blocked_until = null`)
 }

@@ -35,6 +35,11 @@ export class RecordFilter {
     return this.with('id', 'in', ids)
   }
 
+  /** The records with these ids, whether they match the filter or not. */
+  only(ids: readonly string[]): RecordFilter {
+    return new RecordFilter(new URLSearchParams()).withIds(ids)
+  }
+
   /** The records that also match another condition, whose value is an id, a time, or a list of them. */
   with(field: string, operator: string, value: string | readonly string[]): RecordFilter {
     if (this.#search) {

@@ -1,6 +1,6 @@
 import { ChangesMeanwhile } from './changes-meanwhile.ts'
 import { ApiError } from './error.ts'
-import { RecordFilter } from './record-filter.ts'
+import type { RecordFilter } from './record-filter.ts'
 import type { RecordData } from './schema.ts'
 import { seek, type TimedRow } from './seek.ts'
 
@@ -108,7 +108,7 @@ export class RecordWindow {
     for (let first = 0; first < ids.length; first += pageSize) {
       const page = new URLSearchParams({ limit: String(pageSize) })
       for (const field of this.#fields) page.append('select[]', field)
-      const own = new RecordFilter(new URLSearchParams()).withIds(ids.slice(first, first + pageSize))
+      const own = this.#filter.only(ids.slice(first, first + pageSize))
       for (const row of await own.page(this.#path, page)) this.put(row)
     }
   }

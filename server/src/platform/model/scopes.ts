@@ -62,12 +62,12 @@ const administration: readonly string[] = [
 ]
 
 /**
- * All except creating API keys and webhooks (through which a leaked key could outlive its revocation), reading the contents
- * of mails, and the state of the machine.
+ * All except creating API keys (so that a leaked key cannot outlive its revocation), reading the contents of mails, and the
+ * state of the machine.
  */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
-  ...writeScopes('organization', 'member', 'invitation', 'role', 'domain', 'sso-connection'),
+  ...writeScopes('organization', 'member', 'invitation', 'role', 'domain', 'sso-connection', 'webhook'),
 ]
 
 /** The scopes of each role, from the role group of each scope noun; the rules are those of API keys. */

@@ -36,6 +36,8 @@ beforeAll(async () => {
   await fixture.insert('deals', [{ organization_id, id: recordId, ...deal }])
   const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
   await fixture.insert('sso_connections', [{ organization_id, id: recordId, ...connection }])
+  const webhook = { url: 'https://example.com', created_by: user }
+  await fixture.insert('webhooks', [{ organization_id, id: recordId, ...webhook }])
   const key = { hash: hash(), name: 'Any', scopes: [], created_by: user }
   await fixture.insert('api_keys', [{ organization_id, id: recordId, ...key }])
   const hashes = () => ({ key_hash: hash(), request_hash: hash() })
@@ -73,6 +75,17 @@ beforeAll(async () => {
     audit_events: () => ({ id: randomUUID(), action: 'any', actor_kind: 'command' }),
     history: () => eventRow({ organization_id, record_id: randomUUID() }),
     events: () => eventRow({ organization_id, record_id: randomUUID() }, false),
+    webhook_secrets: () => ({ webhook_id: recordId, id: randomUUID(), secret_sealed: hash() }),
+    webhook_deliveries: () => ({
+      ...{
+        webhook_id: recordId,
+        id: randomUUID(),
+        event_id: randomUUID(),
+        type: 'contact.created',
+        record_id: 'con_1',
+      },
+      status: 'delivered',
+    }),
     contact_changes: () => ({ id: randomUUID(), contact_id: recordId, ...recordChange }),
     company_changes: () => ({ id: randomUUID(), company_id: recordId, ...recordChange }),
     deal_changes: () => ({ id: randomUUID(), deal_id: recordId, ...recordChange }),

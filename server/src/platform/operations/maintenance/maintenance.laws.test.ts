@@ -44,7 +44,7 @@ const isWaiting = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYI
 /** Tables with special rules below. */
 const modelledTables = [
   ...['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'tasks', 'imports'],
-  ...['pipelines', 'stages', 'deals', 'deal_contacts'],
+  ...['pipelines', 'stages', 'deals', 'deal_contacts', 'webhooks'],
 ]
 /** Deleted records of all other tables expire by age alone. */
 const others = resources.filter(({ table, softDelete }) => softDelete && !modelledTables.includes(table))
@@ -283,11 +283,14 @@ function storeShortLived(
   generated: OrganizationData,
   storeRows: StoreRows,
 ): void {
-  const known = { organization_id, user_id, api_key_id: randomUUID(), connection_id: randomUUID() }
+  const others = { api_key_id: randomUUID(), connection_id: randomUUID(), webhook_id: randomUUID() }
+  const known = { organization_id, user_id, ...others }
   const key = { name: 'Any', hash: hash(), scopes: [], created_by: user_id }
   storeRows('api_keys', [expectedRow({ organization_id, id: known.api_key_id, ...key }, false)])
   const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
   storeRows('sso_connections', [expectedRow({ organization_id, id: known.connection_id, ...connection }, false)])
+  const webhook = { url: 'https://example.com', created_by: user_id }
+  storeRows('webhooks', [expectedRow({ organization_id, id: known.webhook_id, ...webhook }, false)])
   const rows = new Map<string, { row: StoredRow; stays: boolean }[]>(
     Object.values(shortLivedRows).map(({ table }) => [table, []]),
   )
