@@ -37,6 +37,8 @@ export interface Testbed {
 /** Settings of the service. The rate limiter runs, but its limit is never reached. */
 export const settings = {
   RATE_LIMIT_PER_MINUTE: '100000000',
+  // Nothing changes but by a request.
+  WEBHOOK_CONCURRENCY: '0',
   CORS_ORIGINS: 'https://app.example.com',
   PUBLIC_URL: 'https://crm.example.com',
   SIGN_UP: 'open',

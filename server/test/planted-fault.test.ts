@@ -89,6 +89,15 @@ const redundantPredicates: readonly RedundantPredicate[] = [
     location: /(update property_indexes set state = 'dropped'|from property_indexes) where $/,
   },
   {
+    reason: 'the state, the secrets and the deliveries of a webhook that was found within the organization',
+    location:
+      /from webhook_states state where state\.$|(update|delete from) webhook_secrets (.*)?where $|webhook_(deliveries|states) set .* where $|\/deliveries\/replay all of select count|\/test +select id from "webhooks" where $/,
+  },
+  {
+    reason: 'selection.test.ts replays events since a time, next to the feeds of other organizations',
+    location: /\{webhookId\}\/replay .*from (event_feeds|events) where $/,
+  },
+  {
     reason: 'a new view comes after those of the same person',
     location: /from views where $/,
   },

@@ -28,6 +28,8 @@ interface Fault {
 export interface Probe {
   description: string
   observe: () => Promise<string>
+  /** Statements from which all predicates are removed at once, too, although they return what they have written. */
+  all?: RegExp
 }
 
 /** Records every statement that this process sends to the database, and changes those with a planted fault. */
@@ -128,7 +130,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
       /** Whether each fault was detected, by its location. */
       const detectedByLocation = new Map<string, boolean>()
       try {
-        for (const { description, observe } of probes) {
+        for (const { description, observe, all } of probes) {
           takeSent()
           const baseline = await observe()
           const once = takeSent()
@@ -137,7 +139,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
           // Not those that are sent at most once a minute, such as the last use of a key.
           const again = new Set(takeSent())
           const texts = once.filter((text) => again.has(text))
-          for (const fault of faultsIn(texts, predicate)) {
+          for (const fault of faultsIn(texts, predicate, all)) {
             const key = `${description} ${locationOf(fault, predicate)}`
             if (detectedByLocation.get(key)) continue
             planted = fault
@@ -177,10 +179,10 @@ function withFault({ text, occurrence }: Fault, { pattern, without }: Predicate)
   )
 }
 
-const faultsIn = (texts: readonly string[], { pattern }: Predicate): Fault[] =>
+const faultsIn = (texts: readonly string[], { pattern }: Predicate, all?: RegExp): Fault[] =>
   [...new Set(texts)].flatMap((text) => {
     const single = [...text.matchAll(pattern)].map((_, occurrence) => ({ text, occurrence }))
-    return single.length > 1 && !/returning|for update/.test(text)
+    return single.length > 1 && (all?.test(text) || !/returning|for update/.test(text))
       ? [...single, { text, occurrence: 'all' as const }]
       : single
   })
