@@ -17,7 +17,7 @@ export async function runConcurrently<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const remaining = items.values()
-  const workers = Array.from({ length: 6 }, async () => {
+  const workers = Array.from({ length: 4 }, async () => {
     for (const item of remaining) await work(item)
   })
   await Promise.all(workers)
