@@ -78,11 +78,12 @@ const isCorrection = ({ method, path }: (typeof routes)[number]) =>
 const isRemoval = ({ path }: (typeof routes)[number]) => path === '/v5/imports/{importId}/remove-received'
 const routeOf = (ending: string) => routes.find(({ method, path }) => method === 'POST' && path.endsWith(ending))
 
-/** A delivery can be sent again once it is finished. */
+/** A delivery can be sent again once it is finished, unless it is a test. */
 const finishDeliveries = () =>
   service.database.crossTenantQuery(
     'check the database',
-    sql`update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() returning id`,
+    sql`update webhook_deliveries set status = 'failed', is_test = false, next_attempt_at = null, finished_at = now()
+      returning id`,
   )
 
 /** Deletions come last, and child records are deleted before their parents. */
