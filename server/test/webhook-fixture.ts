@@ -38,6 +38,17 @@ export async function newHooked(service: TestService, body: object = {}): Promis
 export const newContact = (call: Call, body: object = {}): Promise<Json> =>
   created(call, '/v5/contacts', { name: 'Ada Lovelace', ...body })
 
+/** Sends two events to another webhook, which is due after this one: what can be sent now has been sent when they arrive. */
+export async function sendAllThatIsDue(call: Call): Promise<void> {
+  const witness = await new Receiver().open()
+  await newWebhook(call, witness, { events: ['company.*'], scopes: ['company:list:read'] })
+  for (const count of [1, 2]) {
+    await created(call, '/v5/companies', { name: `Engines ${count}` })
+    await witness.count(count)
+  }
+  await witness.close()
+}
+
 /** Makes what was planned and stored for webhooks as much older. */
 export async function pass({ database }: TestService, seconds: number): Promise<void> {
   const age = sql`make_interval(secs => ${seconds})`

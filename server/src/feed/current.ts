@@ -4,16 +4,17 @@ import type { JsonObject } from '../platform/model/json.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
 import { showEvent } from './event.ts'
 import { type FeedPage, readFeed } from './page-store.ts'
-import { placeEvents } from './positions-store.ts'
+import { placedAtOnce, placeEvents } from './positions-store.ts'
 import { start, type Wish } from './wish.ts'
 
 /** A page of a feed that exists. */
 export interface CurrentPage extends FeedPage {
   epoch: string
+  /** True if earlier events still wait for their positions: those of months are placed in several steps. */
+  isBehind: boolean
 }
 
-/** Also while earlier events wait for their positions: those of months are placed in several steps. */
-export const hasMore = ({ reached, lastPosition, isWaiting }: FeedPage): boolean => reached < lastPosition || isWaiting
+export const hasMore = ({ reached, lastPosition, isBehind }: CurrentPage): boolean => reached < lastPosition || isBehind
 
 /** The page, with all that was committed before. Error: 410. */
 export async function readCurrent(
@@ -24,11 +25,11 @@ export async function readCurrent(
   const number = after === undefined || after === start ? 0 : after.number
   const read = () => readFeed(db, { ...others, after: number }, services.eventDays)
   const first = await read()
-  const isBehind = first.isWaiting || first.epoch === undefined
-  if (isBehind) await placeEvents(services.database, db.organizationId)
-  const { epoch = '', ...page } = isBehind ? await read() : first
+  const isShort = first.isWaiting || first.epoch === undefined
+  const placed = isShort ? await placeEvents(services.database, db.organizationId) : 0
+  const { epoch = '', ...page } = isShort ? await read() : first
   if (page.isExpired || (typeof after === 'object' && epoch !== after.epoch)) throw expired()
-  return { ...page, epoch }
+  return { ...page, epoch, isBehind: placed === placedAtOnce }
 }
 
 const expired = (): ApiError =>

@@ -10,6 +10,7 @@ import {
   newHooked,
   newWebhook,
   pass,
+  sendAllThatIsDue,
   sendsToLoopback,
 } from '../../test/webhook-fixture.ts'
 import { answerWith, Receiver, verify } from '../../test/webhook-receiver.ts'
@@ -99,7 +100,7 @@ test('Retry-After puts the event off, and the other events of a receiver that is
   await until('the second event is stored', async () => (await waiting()).length === 2)
   receiver.answer = answerWith(200)
   await pass(service, 1700)
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await sendAllThatIsDue(hooked.call)
   expect(receiver.received.length).toBe(1)
   await pass(service, 110)
   await receiver.count(3)
@@ -126,7 +127,7 @@ test('what is paused is sent once it continues', async () => {
   const { call, receiver, path } = hooked
   await call('PATCH', path, { body: { status: 'paused' } })
   for (const name of ['One', 'Two']) await newContact(call, { name })
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await sendAllThatIsDue(hooked.call)
   expect(receiver.received).toEqual([])
   await call('PATCH', path, { body: { status: 'enabled' } })
   await receiver.count(2)
@@ -157,7 +158,7 @@ test('a deleted webhook sends nothing, and continues when it is restored', async
   const { call, receiver, path } = hooked
   expect((await call('DELETE', path)).status).toBe(204)
   await newContact(call)
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await sendAllThatIsDue(hooked.call)
   expect(receiver.received).toEqual([])
   expect((await call('GET', `${path}/deliveries`)).status).toBe(404)
   expect((await call('POST', `${path}/restore`)).status).toBe(200)

@@ -11,6 +11,7 @@ import {
   newContact,
   newWebhook,
   pass,
+  sendAllThatIsDue,
   sendsToLoopback,
 } from '../../test/webhook-fixture.ts'
 import { answerWith, Receiver } from '../../test/webhook-receiver.ts'
@@ -78,11 +79,11 @@ test('after ten failures, one delivery a minute is tried, until one succeeds', a
   const tried = receiver.received.length
   expect(tried).toBeLessThan(breakerFailures + 4)
   await pass(service, 59)
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await sendAllThatIsDue(owner.call)
   expect(receiver.received.length).toBe(tried)
   await pass(service, 2)
   await attempts(tried + 1)
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await sendAllThatIsDue(owner.call)
   expect(receiver.received.length).toBe(tried + 1)
   receiver.answer = answerWith(200)
   await pass(service, 61)

@@ -57,11 +57,15 @@ test(
       }
       hooks.push(await newWebhook(call, receiver, { ordered: index === 0 }))
     }
+    const arrived = () => receivers.reduce((sum, { received }) => sum + received.length, 0)
     const running = await Promise.all([start('one'), start('two')])
     const records = await Promise.all(Array.from({ length: contacts }, () => newContact(call)))
     for (let round = 0; round < rounds; round++) {
       const writing = changeAll(call, records, round)
-      await new Promise((resolve) => setTimeout(resolve, 100 + 130 * round))
+      const before = arrived()
+      let isWritten = false
+      void writing.finally(() => (isWritten = true))
+      await until('some of them have arrived, or all are written', () => isWritten || arrived() > before + 7 * round)
       const index = round % 2
       running[index]?.signal('SIGKILL')
       await running[index]?.ended
