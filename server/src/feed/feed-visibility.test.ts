@@ -70,3 +70,15 @@ test('a key sees the events of the resources that it may list, and asking for ot
   const withoutFeed = await withScopes('contact:*:read')
   expect((await withoutFeed('GET', `/v5/events?after=${after}`)).status).toBe(403)
 })
+
+test('the stream of a member ends when they are removed, and they get no event from then on', async () => {
+  const member = await mailed.join(owner.call, 'member')
+  const response = await fetch(`${mailed.service.url}/v5/events/stream`, {
+    headers: { authorization: `Bearer ${member.accessToken}`, 'service-organization-id': owner.organizationId },
+  })
+  expect(response.status).toBe(200)
+  expect((await owner.call('DELETE', `/v5/members/${member.userId}`)).status).toBe(204)
+  await create('/v5/contacts', { name: 'Later' }, owner.call)
+  // Whole: the service ends it.
+  expect(await response.text()).not.toContain('Later')
+})

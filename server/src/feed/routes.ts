@@ -51,7 +51,7 @@ const listRoute = (followed: () => readonly Resource[]): ReadRoute => ({
     parameters: {
       after: `The position to continue behind: of an event, of a response, or from \`${path}/position\`. \`${start}\` is the beginning of the feed, while it is kept.`,
       limit: `Maximum number of events, 1 to ${maxLimit}; ${defaultLimit} by default.`,
-      wait: `Seconds to wait for an event if there is none yet, 0 to ${maxWait}.`,
+      wait: `Seconds to wait for the next event, 0 to ${maxWait}.`,
       ...filterParameters,
     },
     required: ['after'],

@@ -43,7 +43,7 @@ export interface Result {
   status: Extract<DeliveryStatus, 'delivered' | 'retrying' | 'failed' | 'skipped' | 'pending'>
   attempt?: Attempt
   error: string | null
-  /** Seconds until the next attempt; null if there is none. */
+  /** Seconds until the next attempt; null after the last one. */
   delay: number | null
   /** Whether it counts as an attempt. */
   isCounted: boolean
