@@ -10,7 +10,7 @@ export interface Wakeup {
   kind: string
   organizationId: string
   touch: string
-  /** 0 or less if the last touch no longer covers further work. */
+  /** When it was found; 0 or less if the last touch no longer covers further work. */
   coveredSeconds: number
 }
 
@@ -43,15 +43,25 @@ export const findDue = (database: Database, kind: string, last?: string): Promis
     return found
   })
 
-/** Does nothing if it was touched meanwhile, as does `remove`. */
-export async function postpone(
-  database: Database,
-  { kind, organizationId, touch: seen }: Wakeup,
-  seconds: number,
-): Promise<void> {
+/**
+ * Makes it due in so many seconds after it was found: a worker that stalled since then would otherwise put off work that is
+ * due by now. Does nothing if it was touched meanwhile, as do `retryLater` and `remove`.
+ */
+export const postpone = (database: Database, wakeup: Wakeup, seconds: number): Promise<void> =>
+  setDue(
+    database,
+    wakeup,
+    sql`touched_at + make_interval(secs => ${coverageSeconds - wakeup.coveredSeconds + seconds})`,
+  )
+
+/** Makes it due in so many seconds from now. */
+export const retryLater = (database: Database, wakeup: Wakeup, seconds: number): Promise<void> =>
+  setDue(database, wakeup, sql`now() + make_interval(secs => ${seconds})`)
+
+async function setDue(database: Database, { kind, organizationId, touch: seen }: Wakeup, dueAt: Sql): Promise<void> {
   await database.crossTenantQuery(
     'wake up workers',
-    sql`update wakeups set due_at = now() + make_interval(secs => ${seconds})
+    sql`update wakeups set due_at = ${dueAt}
       where kind = ${kind} and organization_id = ${organizationId}::uuid and touch = ${seen}::uuid`,
     'postpone a wakeup',
   )

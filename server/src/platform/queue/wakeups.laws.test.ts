@@ -147,11 +147,16 @@ class Model {
     this.#workers.fill(this.#newWorker())
   }
 
-  /** A worker does all that it finds. */
-  async drain(): Promise<void> {
+  /** A worker does all that it finds. Returns when it last looked for more, and found none. */
+  async drain(): Promise<number> {
     const worker = this.#newWorker()
+    let lookedAt = this.#clock()
     // Once more, because the worker begins after the organization of the one before.
-    for (let empty = 0; empty < 2;) empty = (await worker.goOn()) ? 0 : empty + 1
+    for (let empty = 0; empty < 2;) {
+      if (empty === 0) lookedAt = this.#clock()
+      empty = (await worker.goOn()) ? 0 : empty + 1
+    }
+    return lookedAt
   }
 
   async sweep(): Promise<void> {
@@ -160,8 +165,9 @@ class Model {
     await sweep(database, sql`organizations_with_work`, [{ kind: 'imports', hasWork: () => sql`true` }])
   }
 
-  /** Organizations with due work. */
-  left = (): string[] => organizations.filter((id) => (this.secondsUntilDue(id) ?? 1) <= 0)
+  /** Organizations with work that was due at this time of the clock. */
+  left = (time = this.#clock()): string[] =>
+    organizations.filter((id) => (this.#work.get(id) ?? []).some((due) => due <= time))
 
   unfinished = (): string[] => organizations.filter((id) => this.secondsUntilDue(id) !== undefined)
 }
@@ -245,11 +251,9 @@ test('announced work is found at the latest when its touch no longer covers it, 
       for (const next of steps) await model.run(next)
       await model.end()
       await model.wait(coverage)
-      await model.drain()
-      expect(model.left().filter((id) => !model.lost.has(id))).toEqual([])
+      expect(model.left(await model.drain()).filter((id) => !model.lost.has(id))).toEqual([])
       await model.wait(retryMilliseconds)
-      await model.drain()
-      expect(model.left().filter((id) => !model.lost.has(id))).toEqual([])
+      expect(model.left(await model.drain()).filter((id) => !model.lost.has(id))).toEqual([])
       // Killed workers had leases.
       await model.wait(leaseMilliseconds + coverage)
       await model.drain()

@@ -70,6 +70,33 @@ test('a kind of work without anything due removes only its own wakeup', async ()
   expect(await findDue(database, 'imports')).toMatchObject({ organizationId: first })
 })
 
+test('a worker that stalls before it puts a wakeup off does not put off work that is due by then', async () => {
+  await touch(database, 'imports', [first])
+  let worked = 0
+  let dueSeconds = 60
+  const turns = new Wakeups({ database, log }).turns(
+    {
+      kind: 'imports',
+      findOrganization,
+      secondsUntilDue: async () => {
+        const seconds = dueSeconds
+        // The worker stalls for a minute: the stored times move instead of the clock.
+        await client.query(
+          `update wakeups set due_at = due_at - interval '1 minute', touched_at = touched_at - interval '1 minute'`,
+        )
+        dueSeconds = 0
+        return seconds
+      },
+    },
+    { work: async () => ((worked += 1), true), onError: rethrow },
+  )
+  const { signal } = new AbortController()
+  await turns.work((await turns.choose(undefined)) ?? '', signal)
+  expect(worked).toBe(0)
+  await turns.work((await turns.choose(undefined)) ?? '', signal)
+  expect(worked).toBe(1)
+})
+
 test('announcements that follow each other closely send one statement', async () => {
   // They follow each other closely, however slow the machine is.
   const wakeups = new Wakeups({ database, log }, new RecentTouches(() => 0))

@@ -12,6 +12,7 @@ import {
   findWork,
   postpone,
   remove,
+  retryLater,
   touch,
   type Wakeup,
   type SweptQueue,
@@ -111,7 +112,7 @@ export class Wakeups {
           return await respond(wakeup, signal)
         } catch (error) {
           onError(error)
-          await postpone(database, wakeup, retrySeconds)
+          await retryLater(database, wakeup, retrySeconds)
           return false
         }
       },
@@ -119,7 +120,7 @@ export class Wakeups {
   }
 }
 
-export async function putOff(database: Database, wakeup: Wakeup, seconds: number | undefined): Promise<void> {
+async function putOff(database: Database, wakeup: Wakeup, seconds: number | undefined): Promise<void> {
   if (wakeup.coveredSeconds > 0) await postpone(database, wakeup, Math.min(seconds ?? Infinity, wakeup.coveredSeconds))
   else if (seconds === undefined) await remove(database, wakeup)
   else await postpone(database, wakeup, seconds)
