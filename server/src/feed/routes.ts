@@ -81,16 +81,19 @@ async function follow(request: ReadRequest, followed: readonly Resource[]): Prom
     throw invalidParameters([{ field: 'after', message }])
   }
   const end = performance.now() + wish.wait
-  for (;;) {
+  for (let waited = 0; ;) {
     const page = await readCurrent(request, wish)
     const left = end - performance.now()
     if (page.events.length > 0 || left <= 0 || services.feed.isClosed) {
       const position = formatPosition({ epoch: page.epoch, number: page.reached })
       const text = JSON.stringify({ events: showEvents(page, followed), position, hasMore: hasMore(page) })
-      return { status: 200, text }
+      return { status: 200, text, waited }
     }
     wish.after = { epoch: page.epoch, number: page.reached }
-    if (!hasMore(page)) await services.feed.waitFor(caller.organizationId, page.reached, left)
+    if (hasMore(page)) continue
+    const since = performance.now()
+    await services.feed.waitFor(caller.organizationId, page.reached, left)
+    waited += performance.now() - since
   }
 }
 

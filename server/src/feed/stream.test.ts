@@ -147,3 +147,34 @@ test('a service that stops ends its streams and waiting requests at once', async
   await stream.ended
   expect((await waiting).body).toMatchObject({ events: [] })
 })
+
+test('the time of a request leaves out what it waited for events, and a stream counts until it begins', async () => {
+  const before = service.logged.length
+  const line = async (route: string): Promise<Json> => {
+    let found: Json
+    await until(`${route} is logged`, () => {
+      found = service.logged
+        .slice(before)
+        .map((text) => JSON.parse(text) as Json)
+        .find((entry) => entry.route === route)
+      return found !== undefined
+    })
+    return found
+  }
+  const opened = performance.now()
+  const stream = await open()
+  const { body } = await organization.call('GET', '/v5/events/position')
+  const began = performance.now()
+  const page = await organization.call('GET', `/v5/events?after=${body.position}&wait=1`)
+  const took = performance.now() - began
+  expect(page.body.events).toEqual([])
+  const left = performance.now()
+  stream.leave()
+  const waited = await line('/v5/events')
+  expect(waited).toMatchObject({ status: 200, waitedSeconds: 1 })
+  expect(waited.milliseconds).toBeLessThan(took - 900)
+  const streamed = await line('/v5/events/stream')
+  expect(streamed.status).toBe(200)
+  expect(streamed.streamedSeconds).toBeGreaterThanOrEqual(1)
+  expect(streamed.milliseconds).toBeLessThan(left - opened - 900)
+})

@@ -111,6 +111,7 @@ async function send(exchange: Exchange, response: RouteResponse): Promise<void> 
   const { request, reply } = exchange
   const { headers, content } = encode(response)
   reply.headers(headers)
+  if (response.waited !== undefined) exchange.requestContext.waited = response.waited
   if (response.cookies) reply.header('set-cookie', [...response.cookies])
   if (isUnchanged(request, headers)) return sendNotModified(exchange)
   if (response.stream) sendStream(exchange, response, response.stream)
@@ -124,7 +125,8 @@ async function send(exchange: Exchange, response: RouteResponse): Promise<void> 
 }
 
 /** Its connection ends with it, so that a stopping service need not wait for the next request. HEAD gets the headers only. */
-function sendStream({ request, reply }: Exchange, { status }: RouteResponse, stream: Readable): void {
+function sendStream({ request, reply, requestContext }: Exchange, { status }: RouteResponse, stream: Readable): void {
+  requestContext.streamedAt = performance.now()
   reply.code(status).header('connection', 'close')
   if (request.method !== 'HEAD') return void reply.send(stream)
   stream.destroy()

@@ -342,9 +342,11 @@ const isAuthentication = ({ route, isPush }: RequestContext, status: number): bo
 
 /** Logs one line per request. Never the URL, the query, headers or bodies: they contain secrets and personal data. */
 function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
-  const { route, credential, organization } = request.requestContext
-  const milliseconds = performance.now() - request.startedAt
-  const status = reply.raw.writableFinished ? reply.statusCode : clientClosedRequest
+  const { route, credential, organization, streamedAt, waited = 0 } = request.requestContext
+  const now = performance.now()
+  // A stream counts until it begins: it ends when the client leaves, which is no failure.
+  const milliseconds = (streamedAt ?? now) - request.startedAt - waited
+  const status = reply.raw.writableFinished || streamedAt !== undefined ? reply.statusCode : clientClosedRequest
   metrics.observe(request.method, route, status, milliseconds / 1000)
   const callers = request.headers['x-request-id']
   const line = {
@@ -354,6 +356,8 @@ function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest
     route,
     status,
     milliseconds: Math.round(milliseconds * 100) / 100,
+    ...(streamedAt !== undefined && { streamedSeconds: Math.round((now - streamedAt) / 1000) }),
+    ...(waited > 0 && { waitedSeconds: Math.round(waited / 1000) }),
     ...(organization !== undefined && { organization }),
     ...(credential !== undefined && { credential }),
     ...(isAuthentication(request.requestContext, status) && { address: request.ip }),
