@@ -15,7 +15,7 @@ export interface Queue {
 export const endedMailStates = ['sent', 'failed', 'kept', 'dropped'] as const
 
 export interface Measurements {
-  queues: Readonly<Record<'imports' | 'notes' | 'mails', Queue>>
+  queues: Readonly<Record<'imports' | 'notes' | 'mails' | 'events' | 'webhooks', Queue>>
   /** Mails that ended within a day. */
   mails: Readonly<Record<(typeof endedMailStates)[number], number>>
   databaseBytes: number
@@ -33,17 +33,19 @@ export async function measureDatabase(database: Database): Promise<Measurements>
     const [row] = await read<Queue>(statement)
     return row ?? { length: 0, lagSeconds: 0 }
   }
-  const [imports, notes, mails, ended, state] = await Promise.all([
+  const [imports, notes, mails, events, webhooks, ended, state] = await Promise.all([
     queue(importQueue),
     queue(noteQueue),
     queue(mailQueue),
+    queue(eventQueue),
+    queue(webhookQueue),
     read<{ status: keyof Measurements['mails']; count: number }>(endedMails),
     readDatabaseState(database),
   ])
   const counts = new Map(ended.map(({ status, count }) => [status, count]))
   const count = (status: keyof Measurements['mails']) => counts.get(status) ?? 0
   return {
-    queues: { imports, notes, mails },
+    queues: { imports, notes, mails, events, webhooks },
     mails: { sent: count('sent'), failed: count('failed'), kept: count('kept'), dropped: count('dropped') },
     databaseBytes: state.sizeBytes,
     lastBackupAt: state.backup.lastAt === null ? undefined : new Date(state.backup.lastAt),
@@ -65,6 +67,22 @@ const noteQueue = sql`
 
 const mailQueue = sql`
   select count(*)::int as length, ${lagSince(raw('min(run_at)'))} as "lagSeconds" from mails where status = 'queued'`
+
+/** Changes that have no position in the feed yet. */
+const eventQueue = sql`
+  select count(*)::int as length, ${lagSince(raw('min(written_at)'))} as "lagSeconds"
+  from (select written_at from events where "position" is null limit ${maxCounted}) placed`
+
+/** Deliveries of a receiver that fails wait until it is tried again, and are not overdue before. */
+const webhookQueue = sql`
+  select waiting.length, due."lagSeconds"
+  from (select count(*)::int as length
+      from (select from webhook_deliveries where next_attempt_at is not null limit ${maxCounted}) delivery) waiting,
+    (select ${lagSince(raw('min(greatest(state.due_at, state.blocked_until))'))} as "lagSeconds"
+      from webhook_states state
+      join webhooks using (organization_id)
+      where webhooks.id = state.webhook_id and webhooks.status = 'enabled' and webhooks.deleted_at is null
+        and state.due_at is not null) due`
 
 const endedMails = sql`
   select status, count(*)::int as count from mails where ended_at > now() - interval '1 day' group by status`

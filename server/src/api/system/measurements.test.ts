@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordLastBackup } from '../../platform/operations/backup/last-backup.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { version } from '../../release.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
@@ -31,6 +32,24 @@ async function scrape(): Promise<ReadonlyMap<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 
+/** A delivery of each of three webhooks: only the first one is enabled and not waiting for a receiver that fails. */
+async function addDeliveries(): Promise<void> {
+  await execute(sql`
+    with added as (
+      insert into webhooks (organization_id, id, url, status, created_by)
+      select home.organization_id, gen_random_uuid(), 'https://example.com/' || number,
+        case number when 2 then 'paused' else 'enabled' end, home.organization_id
+      from (select organization_id from events limit 1) home, generate_series(1, 3) number
+      returning organization_id, id, url, created_by),
+    states as (
+      insert into webhook_states (organization_id, webhook_id, due_at, blocked_until)
+      select organization_id, id, now() - case when url like '%1' then interval '2 minutes' else interval '1 hour' end,
+        case when url like '%3' then now() + interval '1 hour' end
+      from added)
+    insert into webhook_deliveries (organization_id, id, webhook_id, event_id, type, record_id, next_attempt_at)
+    select organization_id, gen_random_uuid(), id, gen_random_uuid(), 'contact.created', 'con_1', now() from added`)
+}
+
 test('a scrape shows queues with their lag, mails, the last backup, sizes and the version', async () => {
   for (const [index, organization] of organizations.entries()) {
     const { path, uuid } = await newImport(service, organization)
@@ -44,6 +63,9 @@ test('a scrape shows queues with their lag, mails, the last backup, sizes and th
     select gen_random_uuid(), 'sign-up', 'a@example.com', 'a@example.com', status, now() - age, now() - age, null
     from (values ('sent', interval '1 hour'), ('sent', interval '2 hours'), ('failed', interval '1 hour'),
       ('failed', interval '2 days')) mail (status, age)`)
+  await execute(sql`update events set "position" = null, written_at = now() - interval '5 minutes'
+    where organization_id = ${decodeId('org', organizations[0]?.organizationId ?? '')}::uuid`)
+  await addDeliveries()
   const takenAt = '2026-11-20T01:02:03.000Z'
   await recordLastBackup(database.connection, { takenAt, folder: '/backups' })
   const values = await scrape()
@@ -51,6 +73,11 @@ test('a scrape shows queues with their lag, mails, the last backup, sizes and th
   const lag = values.get('rapport_queue_lag_seconds{queue="imports"}') ?? 0
   expect([lag >= 20 * 60, lag < 20 * 60 + 30]).toEqual([true, true])
   expect(values.get('rapport_queue_lag_seconds{queue="notes"}')).toBe(0)
+  expect(values.get('rapport_queue_length{queue="events"}')).toBeGreaterThan(0)
+  expect(values.get('rapport_queue_lag_seconds{queue="events"}')).toBeGreaterThanOrEqual(300)
+  expect(values.get('rapport_queue_length{queue="webhooks"}')).toBe(3)
+  const overdue = values.get('rapport_queue_lag_seconds{queue="webhooks"}') ?? 0
+  expect([overdue >= 120, overdue < 150]).toEqual([true, true])
   expect(values.get('rapport_mails{status="sent"}')).toBe(2)
   expect(values.get('rapport_mails{status="failed"}')).toBe(1)
   expect(values.get('rapport_last_backup_timestamp_seconds')).toBe(Date.parse(takenAt) / 1000)
