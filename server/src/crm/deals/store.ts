@@ -12,7 +12,7 @@ import { standardStore } from '../../platform/records/write/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { referable } from '../properties/store.ts'
 import { pipelines } from '../pipelines/resource.ts'
-import { insertStageMoves } from '../stage-moves/store.ts'
+import { afterLastMove, insertStageMoves } from '../stage-moves/store.ts'
 import type { FoundStage } from '../stages/store.ts'
 import { stages } from '../stages/resource.ts'
 import { topPositions } from './position-store.ts'
@@ -227,9 +227,10 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
     event as (${changeEventsSql(transaction, deals, isMove ? 'moved' : 'updated', movedEvents)}),
     recorded as (
       insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
-        seconds_in_stage, moved_by_id)
+        seconds_in_stage, moved_by_id, created_at)
       select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
-        greatest(0, extract(epoch from place.moved_at - moved.entered_at))::integer, ${actor.userId}::uuid
+        greatest(0, extract(epoch from place.moved_at - moved.entered_at))::integer, ${actor.userId}::uuid,
+        ${afterLastMove(transaction, sql`moved.id`)}
       from moved cross join place
         join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
       where ${isMove}::boolean)
