@@ -56,6 +56,11 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     // Webhooks
     'webhook_states',
     'webhook_secrets',
+    // The inbox
+    'inbox_entries',
+    'inbox_settings',
+    'inbox_changes',
+    'inbox_positions',
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',

@@ -38,6 +38,7 @@ const composers: Readonly<Record<MailKind, Compose>> = {
   'new-device': newDevice,
   'account-changed': accountChanged,
   webhook,
+  reminder,
 }
 
 const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
@@ -216,6 +217,25 @@ async function webhook(db: CrossTenantConnection, mail: QueuedMail, { host }: Se
       `Organization: ${sanitizeName(organization)}`,
       `Receiver: ${sanitizeName(mail.facts.host ?? '')}`,
       ...sentences,
+    ],
+  }
+  return { ...toPerson(person, message), organizationId: mail.organizationId }
+}
+
+async function reminder(db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  const organization = await findOrganizationName(db, mail.organizationId)
+  if (!person || organization === undefined) return accountGone
+  const { what, title, path } = mail.facts
+  const message: Message = {
+    subject: what === 'taskDue' ? 'A task is overdue' : 'Reminder of a task',
+    parts: [
+      what === 'taskDue' ? 'A task of yours is overdue.' : 'You asked to be reminded of a task.',
+      // On separate lines, like every text that others have written.
+      `Task: ${sanitizeName(title ?? '')}`,
+      `Organization: ${sanitizeName(organization)}`,
+      { label: 'Open the task', url: `${service.origin}${path ?? ''}` },
+      'Settings of your inbox decide which reminders are mailed.',
     ],
   }
   return { ...toPerson(person, message), organizationId: mail.organizationId }

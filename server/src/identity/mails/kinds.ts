@@ -7,6 +7,7 @@ export const mailKinds = {
   'new-device': 'A notice of a login from a new device.',
   'account-changed': 'A notice that a password, second factor, address or session was changed.',
   webhook: 'A notice that a webhook fails, was disabled or has recovered.',
+  reminder: 'A reminder of a task, or a notice that it is overdue.',
 } as const
 export type MailKind = keyof typeof mailKinds
 export const mailKindNames = Object.keys(mailKinds) as [MailKind, ...MailKind[]]

@@ -77,12 +77,20 @@ export type NewMail = Recipient &
     | { kind: 'new-device'; facts: DeviceFacts }
     | { kind: 'account-changed'; facts: { what: AccountChange } }
     | { kind: 'webhook'; organizationId: string; facts: WebhookFacts }
+    | { kind: 'reminder'; organizationId: string; facts: ReminderFacts }
   )
 
 /** What happened to a webhook, and the host of its URL. */
 export interface WebhookFacts extends Readonly<Record<string, string>> {
   what: 'failing' | 'disabled' | 'gone' | 'recovered'
   host: string
+}
+
+/** Why a mail names a task, its title, and its path in the application. */
+export interface ReminderFacts extends Readonly<Record<string, string>> {
+  what: 'reminder' | 'taskDue'
+  title: string
+  path: string
 }
 
 /** The device of a login, as far as the request reveals it. */

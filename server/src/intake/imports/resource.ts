@@ -129,7 +129,7 @@ export const imports = defineResource({
     restore: 'A deleted import was restored.',
   },
   search: ['name'],
-  hidden: { is_suspended: 'boolean' },
+  hidden: { is_suspended: 'boolean', created_by_id: 'uuid' },
   fields: {
     id: id('imp'),
     name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),

@@ -17,7 +17,10 @@ import type { JsonObject } from '../../platform/model/json.ts'
 export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
 export const importStore = standardStore(imports, {
-  beforeWrite: (transaction, pending) => assignTeams(transaction, pending),
+  async beforeWrite(transaction, pending) {
+    await assignTeams(transaction, pending)
+    for (const { before, columns } of pending) if (!before) columns.created_by_id = transaction.actor.userId
+  },
 })
 
 /** An import and the secret of its new URL, of which only the hash is stored. */
