@@ -17,6 +17,7 @@ import { explorerFiles } from './api/docs/explorer.ts'
 import { dealPart } from './crm/deals/routes.ts'
 import { docsRoutes } from './api/docs/routes.ts'
 import { exampleDataPart } from './crm/example-data/routes.ts'
+import { inboxPart } from './inbox/routes.ts'
 import { homeRoutes } from './api/home/routes.ts'
 import { importPart } from './intake/imports/routes.ts'
 import { acceptanceRoutes } from './identity/invitations/acceptance.ts'
@@ -132,6 +133,7 @@ const parts: readonly Part[] = [
     roleGroups: { schema: 'visible' },
   },
   feedPart(() => resources),
+  inboxPart,
   auditLogPart(declaredActions),
   { resources: [mails], routes: mailRoutes },
   systemPart,

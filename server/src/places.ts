@@ -57,7 +57,6 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     'webhook_states',
     'webhook_secrets',
     // The inbox
-    'inbox_entries',
     'inbox_settings',
     'inbox_changes',
     'inbox_positions',

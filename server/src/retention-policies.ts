@@ -11,6 +11,7 @@ import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
 import { storedResponsePolicy } from './platform/http/effects/idempotency-store.ts'
 import { deletedRecords } from './platform/operations/maintenance/deleted-store.ts'
 import type { RetentionPolicy } from './platform/operations/maintenance/retention-store.ts'
+import { expiredEntries } from './inbox/store.ts'
 import { tablesByPlace } from './places.ts'
 import { endedDeliveries } from './webhooks/delivery-store.ts'
 import { endedSecrets } from './webhooks/secrets-store.ts'
@@ -67,6 +68,7 @@ const orderedPolicies = ({
   expiredKeyHashes,
   endedSecrets,
   endedDeliveries(eventDays),
+  expiredEntries,
   storedResponsePolicy,
   endedSessions,
   endedMails,

@@ -2,20 +2,17 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { eventSources, resources, roleScopes, routes } from './app.ts'
+import { startBackground } from './background.ts'
+import { eventSources, roleScopes, routes } from './app.ts'
 import { originOf, publishedAddresses } from './cli/addresses.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './identity/access/identify.ts'
 import { deriveKey, type Secret } from './platform/secret/secret.ts'
 import { createDenials } from './platform/audit/denials.ts'
 import { createSessions } from './identity/access/sessions.ts'
-import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
-import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
-import { findOrganizationIds, readTimeZone } from './identity/organizations/store.ts'
-import { createOrganizationRemoval } from './identity/organizations/removal.ts'
-import { organizationsByRecords } from './identity/teams/store.ts'
+import { readTimeZone } from './identity/organizations/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
@@ -30,21 +27,15 @@ import type { ReservedPort } from './platform/http/pages/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/records/declare/relations.ts'
-import { startSweep, Wakeups } from './platform/queue/wakeups.ts'
+import { Wakeups } from './platform/queue/wakeups.ts'
 import { feedDays } from './crm/history-retention-store.ts'
 import { Feed } from './feed/feed.ts'
-import { startPlacing } from './feed/placing.ts'
-import { eventQueue } from './feed/positions-store.ts'
 import { listGuides, noGuides } from './platform/http/pages/guides.ts'
 import { noWebApplication, readWebApplication } from './platform/http/pages/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
-import { definableField } from './platform/records/properties/values.ts'
-import { createMaintenance } from './platform/operations/maintenance/maintenance.ts'
-import { tablesByPlace } from './places.ts'
 import { releaseFolder, webFolder } from './release.ts'
-import { retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './api/home/routes.ts'
 import { createIntake } from './intake/accept/intake.ts'
 import { createRefusals } from './intake/accept/refusals.ts'
@@ -61,8 +52,10 @@ import { version } from './release.ts'
 import { countImportsOptingOut } from './assistant/suggestions/store.ts'
 import { startNoteAnalysis } from './assistant/suggestions/start.ts'
 import { noteQueue } from './assistant/work/queue-store.ts'
-import { startMail } from './identity/mails/start.ts'
 import { startWebhooks } from './webhooks/dispatcher.ts'
+import { reportFailedRows } from './inbox/failed-rows-store.ts'
+import { inboxNotices } from './inbox/notices-store.ts'
+import { removeInbox } from './inbox/store.ts'
 
 export interface ServiceOptions {
   config: Config
@@ -145,6 +138,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     leaseSeconds: config.importLeaseSeconds,
     isMaintaining,
     ready,
+    onFailedRows: reportFailedRows,
     onProcessed: (organizationId) => wakeups.announce(noteQueue.kind, [organizationId], () => noteAnalysis.wake()),
   })
   const wakeImports = (organizationIds: Iterable<string>) =>
@@ -160,7 +154,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
   const watch = startWatch(options, ready)
-  const feed = new Feed({ database, log, ready })
+  const feed = new Feed({ database, log, ready, notices: inboxNotices })
   const services = createServices(options, {
     watch,
     feed,
@@ -311,6 +305,7 @@ function createServices(
     throttle: createThrottle({ database, secret, onFailure }),
     signUp,
     addFirstRecords: insertFirstPipeline,
+    removeBelongings: removeInbox,
     limiter: limits.limiter,
     denials: createDenials({ database, log }),
     egress: createEgress({ allowed, plaintextHosts }),
@@ -353,46 +348,4 @@ async function serveHanded(app: FastifyInstance, { connections, url }: ServicePa
   await app.ready()
   connections.serve(app.server)
   return url
-}
-
-interface BackgroundOptions extends Pick<ServiceOptions, 'config' | 'database' | 'secret' | 'log'> {
-  wakeups: Wakeups
-  ready: Promise<unknown>
-  /** The origin of links in mails. */
-  findOrigin: () => Promise<string>
-  metrics: Metrics
-}
-
-/** Background work of one process for the whole service: sends mails, purges data, rotates signing keys. */
-function startBackground({ config, findOrigin, metrics, ...options }: BackgroundOptions) {
-  const mail = startMail({ ...config, findOrigin, ...options })
-  const maintenance = createMaintenance({
-    ...options,
-    retentionPolicies: retentionPolicies(config),
-    organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
-    rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
-    definable: resources.filter((resource) => definableField(resource) !== undefined),
-    purged: (name, count) => metrics.purged(name, count),
-  })
-  const keyMaintenance = createKeyMaintenance(options)
-  const auditLogMaintenance = createAuditLogMaintenance(options)
-  const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
-  const sweep = startSweep({
-    ...options,
-    organizations: organizationsByRecords,
-    kinds: [importQueue, noteQueue, eventQueue],
-  })
-  const placing = startPlacing(options)
-  const close = async () => {
-    await Promise.all([
-      sweep.close(),
-      placing.close(),
-      maintenance.close(),
-      keyMaintenance.close(),
-      auditLogMaintenance.close(),
-      organizationRemoval.close(),
-      mail.close(),
-    ])
-  }
-  return { mail, close }
 }

@@ -1,6 +1,7 @@
 import { setFactors } from '../identity/access/account-store.ts'
 import { endSessions, setDisabled } from '../identity/auth/store.ts'
 import { queueMail } from '../identity/mails/store.ts'
+import { removeInbox } from '../inbox/store.ts'
 import { leaveOrganization } from '../identity/members/store.ts'
 import { removeAllFactors } from '../identity/second-factors/store.ts'
 import { findSoleOwnerships, findMemberships, erasePerson } from '../identity/users/deletion-store.ts'
@@ -51,8 +52,10 @@ export const deletePersonCommand = () =>
             }
             await record(db, person, 'account.deleted')
             await setDisabled(db, person.id, true)
-            for (const organizationId of await findMemberships(db, person.id))
+            for (const organizationId of await findMemberships(db, person.id)) {
               await leaveOrganization(db, { organizationId, userId: person.id }, async () => true)
+              await removeInbox(db, { organizationId, userId: person.id })
+            }
             await erasePerson(db, person.id)
             return `${person.email} is deleted.`
           }

@@ -4,19 +4,28 @@ import { joinLoops, type Loop, startLoop } from '../platform/background/loop.ts'
 import type { Database } from '../platform/database/database.ts'
 import { isTransient } from '../platform/database/failures.ts'
 import type { Actor, Caller } from '../platform/model/caller.ts'
+import type { NoticedPerson, Notices } from './notices.ts'
 import { findRevoked, placeEvents, readFollowed } from './positions-store.ts'
 
 interface FeedOptions {
   database: Database
   log: Logger
   ready: Promise<unknown>
+  notices: Notices
 }
 
 /** Somebody who waits for events of an organization (uuid) after a position. */
 interface Waiting {
   organizationId: string
   after: number
-  end: () => void
+  noticed: Noticed | undefined
+  end: (isNoticed: boolean) => void
+}
+
+/** A person (uuid) whose state is awaited too, and the number of its last change that is known. */
+interface Noticed {
+  userId: string
+  number: number
 }
 
 /** A client with a stream. */
@@ -29,24 +38,29 @@ export interface Follower {
 /** Milliseconds between two polls of the feeds that somebody follows, and of the credentials of streams. */
 const lookInterval = 200
 const credentialInterval = 1000
+const noticeInterval = 500
 
 /** Wakes those who follow the feeds of organizations when there are events: one statement asks for all of them. */
 export class Feed {
+  readonly notices: Notices
   readonly #database: Database
   readonly #looking: Loop
   readonly #checking: Loop
+  readonly #noticing: Loop
   readonly #waiting = new Set<Waiting>()
   readonly #streams = new Map<AbortController, Actor>()
   #isClosed = false
 
-  constructor({ database, log, ready }: FeedOptions) {
+  constructor({ database, log, ready, notices }: FeedOptions) {
     this.#database = database
+    this.notices = notices
     const onError = (error: unknown) => {
       if (!isTransient(error)) log.error(errorForLog(error), 'feed: looking for events failed')
     }
     const loop = (run: () => Promise<number>) => startLoop({ ready, retryMilliseconds: 1000, onError, run })
     this.#looking = loop(() => this.#look())
     this.#checking = loop(() => this.#checkCredentials())
+    this.#noticing = loop(() => this.#notice())
   }
 
   /** True if the service stops: nobody may wait any longer. */
@@ -54,21 +68,31 @@ export class Feed {
     return this.#isClosed
   }
 
-  /** Resolves when there are events of the organization (uuid) after this position, after this time, or at the signal. */
-  async waitFor(organizationId: string, after: number, milliseconds: number, signal?: AbortSignal): Promise<void> {
-    if (this.#isClosed || signal?.aborted) return
-    await new Promise<void>((resolve) => {
-      const end = () => {
+  /**
+   * Resolves when there are events of the organization (uuid) after this position, after this time, or at the signal: to
+   * true if it is because the state of `noticed` has changed.
+   */
+  async waitFor(
+    organizationId: string,
+    after: number,
+    milliseconds: number,
+    { signal, noticed }: { signal?: AbortSignal; noticed?: Noticed | undefined } = {},
+  ): Promise<boolean> {
+    if (this.#isClosed || signal?.aborted) return false
+    return new Promise((resolve) => {
+      const end = (isNoticed: boolean) => {
         clearTimeout(timer)
-        signal?.removeEventListener('abort', end)
+        signal?.removeEventListener('abort', stop)
         this.#waiting.delete(waiting)
-        resolve()
+        resolve(isNoticed)
       }
-      const waiting: Waiting = { organizationId, after, end }
-      const timer = setTimeout(end, milliseconds)
-      signal?.addEventListener('abort', end)
+      const stop = () => end(false)
+      const waiting: Waiting = { organizationId, after, noticed, end }
+      const timer = setTimeout(stop, milliseconds)
+      signal?.addEventListener('abort', stop)
       this.#waiting.add(waiting)
       if (this.#waiting.size === 1) this.#looking.wake()
+      if (noticed) this.#noticing.wake()
     })
   }
 
@@ -93,9 +117,21 @@ export class Feed {
     for (const feed of await readFollowed(this.#database, [...ids])) {
       const placed = feed.isWaiting ? await placeEvents(this.#database, feed.organizationId) : 0
       for (const { organizationId, after, end } of this.#waiting)
-        if (organizationId === feed.organizationId && feed.lastPosition + placed > after) end()
+        if (organizationId === feed.organizationId && feed.lastPosition + placed > after) end(false)
     }
     return lookInterval
+  }
+
+  async #notice(): Promise<number> {
+    const people = new Map<string, NoticedPerson>()
+    for (const { organizationId, noticed } of this.#waiting)
+      if (noticed) people.set(`${organizationId} ${noticed.userId}`, { organizationId, userId: noticed.userId })
+    if (people.size === 0) return 60_000
+    const found = await this.notices.readNumbers(this.#database, [...people.values()])
+    const numbers = new Map(found.map(({ organizationId, userId, number }) => [`${organizationId} ${userId}`, number]))
+    for (const { organizationId, noticed, end } of this.#waiting)
+      if (noticed && (numbers.get(`${organizationId} ${noticed.userId}`) ?? 0) > noticed.number) end(true)
+    return noticeInterval
   }
 
   async #checkCredentials(): Promise<number> {
@@ -113,8 +149,8 @@ export class Feed {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const controller of this.#streams.keys()) controller.abort()
-    for (const { end } of this.#waiting) end()
-    await joinLoops([this.#looking, this.#checking]).close()
+    for (const { end } of this.#waiting) end(false)
+    await joinLoops([this.#looking, this.#checking, this.#noticing]).close()
   }
 }
 

@@ -103,7 +103,7 @@ const streamRoute = (followed: () => readonly Resource[]): ReadRoute => ({
   operation: 'streamEvents',
   summary: 'Stream the changes of all records',
   description:
-    'Server-sent events: the data of each is an event as in the list, and its id is its position. The stream continues behind `Last-Event-ID` or `after`, otherwise it begins now. It ends when the credential does; connect again then.',
+    'Server-sent events: the data of each is an event as in the list, and its id is its position. The stream continues behind `Last-Event-ID` or `after`, otherwise it begins now. It ends when the credential does; connect again then. With an access token, it also has events of the type `inbox`, without an id: `{"unread": 3}` at the beginning and whenever the person’s inbox changes.',
   query: {
     kind: 'parameters',
     parameters: {

@@ -4,6 +4,7 @@ import type { Resource } from '../platform/records/declare/define.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { CredentialChanged } from '../platform/database/failures.ts'
 import { type CurrentPage, hasMore, readCurrent, showEvents } from './current.ts'
+import type { Notice } from './notices.ts'
 import { formatPosition } from './position.ts'
 import { readLastPosition } from './positions-store.ts'
 import { parseWish, type Wish } from './wish.ts'
@@ -49,21 +50,35 @@ async function* textsOf(
   wish: Wish,
   { first, followed, ended }: Streamed,
 ): AsyncGenerator<string> {
-  const { services, caller } = request
+  const { services, caller, db } = request
   yield `retry: ${reconnection}\n\n`
+  const readNotice = () => services.feed.notices.read(db, caller.userId).catch(endOfStream)
+  let notice = caller.kind === 'session' ? await readNotice() : undefined
+  // A client that connects again has missed what changed meanwhile.
+  if (notice) yield textOf(notice)
   for (let page = first; ;) {
     for (const event of showEvents(page, followed))
       yield `id: ${String(event.position)}\ndata: ${JSON.stringify(event)}\n\n`
     const position = { epoch: page.epoch, number: page.reached }
     // Lets a client continue here although it got no event, and keeps a silent connection alive.
     if (page.events.at(-1)?.position !== page.reached) yield `id: ${formatPosition(position)}\n\n`
-    if (!hasMore(page)) await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, ended)
+    const noticed = notice && { userId: caller.userId, number: notice.number }
+    const isNoticed =
+      !hasMore(page) &&
+      (await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, { signal: ended, noticed }))
     if (ended.aborted) return
+    if (isNoticed) {
+      notice = await readNotice()
+      if (!notice) return
+      yield textOf(notice)
+    }
     const next = await readCurrent(request, { ...wish, after: position }).catch(endOfStream)
     if (next === undefined) return
     page = next
   }
 }
+
+const textOf = ({ event, data }: Notice): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
 /** The stream ends: the client connects again and gets the error with its status. Others are those of the service. */
 function endOfStream(error: unknown): undefined {

@@ -122,7 +122,9 @@ export class FeedConnection {
       for await (const { id, data } of blocksOf(body)) {
         this.#heard()
         reached = id ?? reached
-        if (data !== '') events.push(sharedEvent(JSON.parse(data) as Parameters<typeof sharedEvent>[0]))
+        // What has no id is not an event of the feed.
+        if (data !== '' && id !== undefined)
+          events.push(sharedEvent(JSON.parse(data) as Parameters<typeof sharedEvent>[0]))
         if (reached !== this.position) timer ??= setTimeout(flush, batchTime)
       }
     } finally {

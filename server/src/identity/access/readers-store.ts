@@ -14,7 +14,7 @@ export interface MemberReader {
   sees: (resource: Pick<Resource, 'singular' | 'roleGroup'>) => boolean
 }
 
-/** Those of the people (uuids) who are members and can log in. */
+/** Those of the people (uuids) who are members and can log in. They stay members until the transaction ends. */
 export async function readMembers(transaction: Transaction, userIds: readonly string[]): Promise<MemberReader[]> {
   const { organization } = transaction
   const rows = await transaction.query<{
@@ -27,7 +27,8 @@ export async function readMembers(transaction: Transaction, userIds: readonly st
       ${customRoleSql(organization, sql`members.role_id`)} as "customRole"
     from members join users on users.id = members.user_id
     where members.organization_id = ${organization} and members.user_id = any(${userIds}::uuid[])
-      and users.disabled_at is null`)
+      and users.disabled_at is null
+    for key share of members`)
   const readers: MemberReader[] = []
   for (const { userId, email, role, customRole } of rows) {
     const person = { organization, userId }

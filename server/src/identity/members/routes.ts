@@ -43,13 +43,14 @@ const remove: WriteRoute = {
   description: `Takes effect with the person’s next request; their other organizations are not affected. Records that they owned or wrote keep their id. API keys that they created stay valid until somebody revokes them. They can return by invitation, but not by a login at a provider. ${rules}`,
   audited: 'member.removed',
   errors: [423],
-  async handle({ db, caller, params, revisions }) {
+  async handle({ services, db, caller, params, revisions }) {
     const memberId = group.id(params)
     await assertMayChange(db, caller, { memberId, role: null })
     const outcome = await removeMember(db, memberId, revisions)
     if (outcome === 'unknown') throw notFound(members)
     if (outcome === 'changed')
       throw new ApiError('precondition_failed', 'The member has changed since you read it; read it again.')
+    await services.removeBelongings(db, { organizationId: db.organizationId, userId: memberId })
     return { status: 204 }
   },
 }

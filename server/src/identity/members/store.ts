@@ -137,6 +137,9 @@ async function hasRecentAuthentication(transaction: Transaction, sessionId: stri
   return row?.isRecent ?? false
 }
 
+/** Deletes what only a member needs, such as their inbox, when they leave. */
+export type RemoveBelongings = (db: CrossTenantConnection | Transaction, membership: Membership) => Promise<void>
+
 /** Removes the member (uuid) from the organization and its teams. */
 export async function removeMember(
   transaction: Transaction,

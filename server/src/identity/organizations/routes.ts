@@ -189,11 +189,12 @@ const leave: AccountRoute = {
   params: { organizationId: { prefix: 'org', resource: 'organization' } },
   responses: { 204: { kind: 'none' } },
   errors: [403, 404, 423],
-  async handle({ client, person, db, params }) {
+  async handle({ services, client, person, db, params }) {
     const { userId, sessionId } = person
     const organizationId = params.organizationId ?? ''
     const role = await leaveOrganization(db, { organizationId, userId }, () => hasRecentAuthentication(db, sessionId))
     if (role === undefined) throw new ApiError('not_found', 'You are not a member of an organization with this id.')
+    await services.removeBelongings(db, { organizationId, userId })
     await recordEvent(db, {
       ...eventOf({ client, person }, organizationId),
       organizationId,

@@ -28,12 +28,15 @@ import type { Change } from '../../platform/records/declare/changes.ts'
  * Processes claimed rows in one transaction: contacts, companies, employments, notes and the outcomes of the rows are
  * written together or not at all. Rows that the claim has lost meanwhile are skipped.
  */
-export async function processClaim(database: Database, claim: Claim): Promise<void> {
+export async function processClaim(database: Database, claim: Claim, onFailedRows?: OnFailedRows): Promise<void> {
   await database.transaction(serviceActor('work', claim.organizationId), async (transaction) => {
     await lockWork(transaction)
-    await processLeads(transaction, claim, await readLeads(transaction, claim))
+    await processLeads(transaction, claim, await readLeads(transaction, claim), onFailedRows)
   })
 }
+
+/** Called with rows (uuids) that have failed, in the transaction in which they do. */
+export type OnFailedRows = (transaction: Transaction, rowIds: readonly string[]) => Promise<void>
 
 /**
  * Claims the next rows of the organization and processes them. `onClaimed` receives the lease before the claim, and the
@@ -43,7 +46,16 @@ export async function processClaim(database: Database, claim: Claim): Promise<vo
 export async function processNextBatch(
   database: Database,
   organizationId: string,
-  { onClaimed, ...limits }: { maxRows: number; leaseSeconds: number; onClaimed: (claim: LeasedRows) => void },
+  {
+    onClaimed,
+    onFailedRows,
+    ...limits
+  }: {
+    maxRows: number
+    leaseSeconds: number
+    onClaimed: (claim: LeasedRows) => void
+    onFailedRows?: OnFailedRows | undefined
+  },
 ): Promise<boolean> {
   const actor = serviceActor('work', organizationId)
   let claimedLeads: ClaimedLeads | undefined
@@ -60,7 +72,7 @@ export async function processNextBatch(
       if (!claimedLeads) return false
       onClaimed(claimedLeads.claim)
     }
-    await processLeads(transaction, claimedLeads.claim, claimedLeads.leads)
+    await processLeads(transaction, claimedLeads.claim, claimedLeads.leads, onFailedRows)
     return true
 
     function acquireWorkLock(): Promise<void> {
@@ -102,6 +114,7 @@ async function processLeads(
   transaction: Transaction,
   claim: Claim,
   leads: readonly (LeadRow | Outcome)[],
+  onFailedRows: OnFailedRows | undefined,
 ): Promise<void> {
   const { rows: all, holders } = await fitCustomProperties(
     transaction,
@@ -116,6 +129,12 @@ async function processLeads(
     write(transaction, plan, preloaded),
     finishRows(transaction, [...plan.outcomes, ...invalid], locked),
   ])
+  const failed = [...plan.outcomes, ...invalid].filter(({ status }) => status === 'INVALID' || status === 'CONFLICT')
+  if (failed.length > 0)
+    await onFailedRows?.(
+      transaction,
+      failed.map(({ rowId }) => rowId),
+    )
 }
 
 /** Companies first, then contacts, then their dependent records, so that references exist. */

@@ -10,7 +10,7 @@ import { retryTransient } from '../../platform/queue/retry.ts'
 import { sharedTurns } from '../../platform/queue/wakeups.ts'
 import { type QueueWorkersOptions, startQueueWorkers } from '../../platform/queue/workers.ts'
 import { sumCounts } from '../row-counts/store.ts'
-import { processClaim, processNextBatch } from './batch.ts'
+import { type OnFailedRows, processClaim, processNextBatch } from './batch.ts'
 import { importQueue } from './queue-store.ts'
 import { type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 
@@ -21,6 +21,7 @@ export interface ImportWorkersOptions extends Pick<QueueWorkersOptions, 'ready' 
   leaseSeconds: number
   /** Whether this process also compacts the row counts, for all processes. */
   isMaintaining: boolean
+  onFailedRows?: OnFailedRows
   /** Called after rows of the organization (uuid) were processed, which may have created notes. */
   onProcessed?: (organizationId: string) => void
 }
@@ -94,11 +95,11 @@ interface Context extends ImportWorkersOptions {
 
 /** Processes the next rows of the organization; false if another worker has the lock or the rows. */
 async function processOrganization(context: Context, organizationId: string): Promise<boolean> {
-  const { database, leaseSeconds } = context
+  const { database, leaseSeconds, onFailedRows } = context
   let leased: LeasedRows | undefined
   const onClaimed = (rows: LeasedRows) => (leased = rows)
   try {
-    return await processNextBatch(database, organizationId, { maxRows: maxRows, leaseSeconds, onClaimed })
+    return await processNextBatch(database, organizationId, { maxRows, leaseSeconds, onClaimed, onFailedRows })
   } catch (error) {
     if (!leased || leased.rowIds.length === 0) throw error
     const { rowIds } = leased
@@ -118,7 +119,9 @@ async function processOrganization(context: Context, organizationId: string): Pr
  */
 async function recover(context: Context, claim: Claim, error: unknown, conflicts = 1): Promise<void> {
   const retry = (rows: Claim, count: number) =>
-    processClaim(context.database, rows).catch((next: unknown) => recover(context, rows, next, count))
+    processClaim(context.database, rows, context.onFailedRows).catch((next: unknown) =>
+      recover(context, rows, next, count),
+    )
   // An outage says nothing about the rows. A timeout may be caused by them.
   if (isOutage(error) || error instanceof WorkLockTimeout) return release(context, claim)
   // Another transaction took a unique value since it was looked up: the next attempt finds its record.
@@ -131,7 +134,7 @@ async function recover(context: Context, claim: Claim, error: unknown, conflicts
 async function fail(context: Context, claim: Claim, error: unknown): Promise<void> {
   const [rowId = ''] = claim.rowIds
   context.log.error({ row: encodeId('row', rowId), ...errorForLog(error) }, 'imports: a row failed')
-  await retryUntilLeaseEnds(context, () => failRow(context.database, claim, retryPolicy))
+  await retryUntilLeaseEnds(context, () => failRow(context.database, claim, retryPolicy, context.onFailedRows))
 }
 
 const release = (context: Context, rows: LeasedRows): Promise<void> =>

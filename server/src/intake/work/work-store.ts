@@ -210,11 +210,12 @@ export async function failRow(
   database: Database,
   { organizationId, lease, rowIds: [rowId] }: Claim,
   { attempts, firstDelaySeconds, maxDelaySeconds }: RetryPolicy,
+  onDead?: (transaction: Transaction, rowIds: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
   const jitter = withJitter(1)
-  await database.transaction(serviceActor('work', organizationId), (transaction) =>
-    changeProcessed(
+  await database.transaction(serviceActor('work', organizationId), async (transaction) => {
+    await changeProcessed(
       transaction,
       sql`
       update import_rows row set
@@ -232,8 +233,17 @@ export async function failRow(
           and lease = ${lease}::uuid for update) failed
       where row.organization_id = ${transaction.organization} and row.id = ${rowId}::uuid
       returning row.import_id, row.status`,
-    ),
-  )
+    )
+    if (!onDead) return
+    const dead = await transaction.query<{ id: string }>(sql`
+      select id from import_rows
+      where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'DEAD'`)
+    if (dead.length > 0)
+      await onDead(
+        transaction,
+        dead.map(({ id }) => id),
+      )
+  })
 }
 
 /** Releases rows that were not processed: the database was unavailable, or this process is stopping. */

@@ -267,12 +267,12 @@ export interface Entrance {
 
 export type Enter = (exchange: Exchange) => Promise<Entrance>
 
-/** A route about the caller's own account, in no particular organization; accepts access tokens but no API keys. */
+/** A route about the caller's own account, or what they have in one organization; accepts access tokens but no API keys. */
 export interface AccountRoute extends RouteBase {
   kind: 'account'
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: { component: string; shape: BodyShape; required: boolean }
-  query: ArrayQuery | { kind: 'none' }
+  query: ArrayQuery | ParameterQuery | { kind: 'none' }
   /** Does it require re-authentication within the last five minutes? */
   requiresRecentAuthentication?: boolean
   /** Is it served on the host of AUTH_ORIGIN too, whose cookie it sets? */

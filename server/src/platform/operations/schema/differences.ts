@@ -70,7 +70,9 @@ function compareColumns(resource: Resource, table: Table, { columns }: ActualTab
     if (!actualColumn) return [{ kind: 'column', table, column }]
     if (actualColumn.type !== column.type) return [{ kind: 'type', table, column, actual: actualColumn.type }]
     // For hidden columns, and in tables for people without an organization, nullability is up to their author.
-    const isDeclared = Object.keys(resource.fields).some((name) => columnOf(name) === column.name)
+    const isDeclared = Object.entries(resource.fields).some(
+      ([name, { computed }]) => computed === undefined && columnOf(name) === column.name,
+    )
     if (actualColumn.required === column.required || !isDeclared) return []
     return [{ kind: 'null', table, column, actual: actualColumn.required ? 'not null' : 'null' }]
   })

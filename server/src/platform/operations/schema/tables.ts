@@ -59,7 +59,8 @@ export function tableOf(resource: Resource, views: readonly Resource[]): Table {
 function columnsOf(resource: Resource): Column[] {
   const { fields, hidden, softDelete } = resource
   const parents = parentsOf(resource).map(({ column }) => column)
-  const byColumn = new Map(Object.entries(fields).map(([name, field]) => [columnOf(name), field]))
+  const stored = Object.entries(fields).filter(([, field]) => field.computed === undefined)
+  const byColumn = new Map(stored.map(([name, field]) => [columnOf(name), field]))
   const names = new Set(['id', ...Object.keys(columnTypes(resource))])
   const own = [...names]
     .filter((name) => name !== 'id' && !times.includes(name))
@@ -79,7 +80,7 @@ function columnsOf(resource: Resource): Column[] {
     ...own,
     { name: 'revision', type: 'integer', required: true, initial: '1' },
     ...times
-      .filter((name) => byColumn.has(name))
+      .filter((name) => byColumn.has(name) || name in hidden)
       .map((name) => ({ name, type: typeName('timestamptz'), required: true, initial: 'now()' })),
     ...(softDelete ? [{ name: 'deleted_at', type: typeName('timestamptz'), required: false }] : []),
   ]

@@ -168,10 +168,18 @@ const countResponse = {
   },
 } as const
 
-const cursorScopeOf = (group: ListGroup, { services, caller, params }: ReadRequest) =>
+/** Of a list with these records, in which cursors continue. */
+type PagedGroup = Pick<ListGroup, 'resource' | 'parentId'>
+type PagedRequest = BaseRequest & Pick<ReadRequest, 'caller' | 'db'>
+
+export const cursorScopeOf = (group: PagedGroup, { services, caller, params }: PagedRequest) =>
   cursorScope(services, caller, group.resource, group.parentId(params))
 
-async function respondWithPage(group: ListGroup, request: ReadRequest, wanted: ListRequest): Promise<RouteResponse> {
+export async function respondWithPage(
+  group: PagedGroup,
+  request: PagedRequest,
+  wanted: ListRequest,
+): Promise<RouteResponse> {
   const { services, caller, db, params } = request
   const { resource } = group
   await assertParentElsewhere(db, resource, group.parentId(params))

@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import { resources } from './app.ts'
+import type { Config } from './config.ts'
+import type { Database } from './platform/database/database.ts'
+import type { Secret } from './platform/secret/secret.ts'
+import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
+import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
+import { findOrganizationIds } from './identity/organizations/store.ts'
+import { createOrganizationRemoval } from './identity/organizations/removal.ts'
+import { organizationsByRecords } from './identity/teams/store.ts'
+import type { Metrics } from './platform/http/metrics.ts'
+import { startSweep, type Wakeups } from './platform/queue/wakeups.ts'
+import { startPlacing } from './feed/placing.ts'
+import { eventQueue } from './feed/positions-store.ts'
+import { definableField } from './platform/records/properties/values.ts'
+import { createMaintenance } from './platform/operations/maintenance/maintenance.ts'
+import { tablesByPlace } from './places.ts'
+import { retentionPolicies } from './retention-policies.ts'
+import { importQueue } from './intake/work/queue-store.ts'
+import { noteQueue } from './assistant/work/queue-store.ts'
+import { startMail } from './identity/mails/start.ts'
+import { startNotifier } from './inbox/notifier.ts'
+
+interface BackgroundOptions {
+  config: Config
+  database: Database
+  secret: Secret
+  log: Logger
+  wakeups: Wakeups
+  ready: Promise<unknown>
+  /** The origin of links in mails. */
+  findOrigin: () => Promise<string>
+  metrics: Metrics
+}
+
+/** Background work of one process for the whole service: sends mails, purges data, rotates signing keys. */
+export function startBackground({ config, findOrigin, metrics, ...options }: BackgroundOptions) {
+  const mail = startMail({ ...config, findOrigin, ...options })
+  const maintenance = createMaintenance({
+    ...options,
+    retentionPolicies: retentionPolicies(config),
+    organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
+    rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
+    definable: resources.filter((resource) => definableField(resource) !== undefined),
+    purged: (name, count) => metrics.purged(name, count),
+  })
+  const keyMaintenance = createKeyMaintenance(options)
+  const auditLogMaintenance = createAuditLogMaintenance(options)
+  const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
+  const sweep = startSweep({
+    ...options,
+    organizations: organizationsByRecords,
+    kinds: [importQueue, noteQueue, eventQueue],
+  })
+  const placing = startPlacing(options)
+  const notifier = startNotifier({ ...options, onAdded: () => mail.wake() })
+  const close = async () => {
+    await Promise.all([
+      sweep.close(),
+      placing.close(),
+      notifier.close(),
+      maintenance.close(),
+      keyMaintenance.close(),
+      auditLogMaintenance.close(),
+      organizationRemoval.close(),
+      mail.close(),
+    ])
+  }
+  return { mail, close }
+}

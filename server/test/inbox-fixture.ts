@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import { addMember } from '../src/identity/members/store.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
+import type { MemberRole } from '../src/platform/model/scopes.ts'
+import { sql } from '../src/platform/model/sql.ts'
+import { newOwner, type TestOwner } from './people.ts'
+import { until } from './processes.ts'
+import type { Call, Json, TestService } from './service.ts'
+
+export async function created(call: Call, path: string, body: object): Promise<Json> {
+  const answer = await call('POST', path, { body })
+  expect(answer.status, answer.text).toBe(201)
+  return answer.body
+}
+
+export async function patched(call: Call, path: string, body: object): Promise<Json> {
+  const answer = await call('PATCH', path, { body })
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body
+}
+
+export async function entriesOf({ call }: { call: Call }, query = ''): Promise<Json[]> {
+  const answer = await call('GET', `/v5/inbox${query}`)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body
+}
+
+/** The entries of the person, once there are as many. */
+export async function untilEntries(person: { call: Call }, count: number): Promise<Json[]> {
+  let found: Json[] = []
+  await until(`there are ${count} entries`, async () => {
+    found = await entriesOf(person)
+    return found.length >= count
+  })
+  expect(found.length).toBe(count)
+  return found
+}
+
+/** Waits until the notifier has read everything that has happened. */
+export const untilRead = (service: TestService): Promise<void> =>
+  until('the notifier has read every feed', async () => {
+    const [row] = await service.database.crossTenantQuery<{ isBehind: boolean }>(
+      'check the database',
+      sql`select exists (select from events where "position" is null) or exists (
+        select from event_feeds feed left join inbox_positions reached using (organization_id)
+        where feed.last_position > coalesce(reached."position", 0)) as "isBehind"`,
+    )
+    return row?.isBehind === false
+  })
+
+/** Another person, with a session in the organization of the owner. */
+export async function newColleague(
+  service: TestService,
+  { organizationId }: Pick<TestOwner, 'organizationId'>,
+  { role = 'member', roleId }: { role?: MemberRole; roleId?: string } = {},
+): Promise<TestOwner> {
+  const person = await newOwner(service)
+  const membership = {
+    organizationId: decodeId('org', organizationId) ?? '',
+    userId: decodeId('usr', person.userId) ?? '',
+    role,
+    roleId: roleId === undefined ? null : (decodeId('rol', roleId) ?? ''),
+  }
+  await service.database.crossTenantTransaction('check the database', (db) => addMember(db, membership))
+  const call: Call = (method, path, options = {}) =>
+    person.call(method, path, {
+      ...options,
+      headers: { 'service-organization-id': organizationId, ...options.headers },
+    })
+  return { ...person, organizationId, call }
+}
