@@ -3,6 +3,9 @@ import { addMember } from '../src/identity/members/store.ts'
 import { decodeId } from '../src/platform/model/ids.ts'
 import type { MemberRole } from '../src/platform/model/scopes.ts'
 import { sql } from '../src/platform/model/sql.ts'
+import { PurgeRounds } from '../src/platform/operations/maintenance/maintenance.ts'
+import { retentionPolicies } from '../src/retention-policies.ts'
+import { retention } from './maintenance-fixture.ts'
 import { newOwner, type TestOwner } from './people.ts'
 import { until } from './processes.ts'
 import type { Call, Json, TestService } from './service.ts'
@@ -47,6 +50,15 @@ export const untilRead = (service: TestService): Promise<void> =>
     )
     return row?.isBehind === false
   })
+
+/** Deletes what is expired. */
+export const maintain = ({ database }: TestService): Promise<unknown> =>
+  new PurgeRounds({
+    database,
+    log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
+    retentionPolicies: retentionPolicies(retention),
+    purged: () => undefined,
+  }).run()
 
 /** Another person, with a session in the organization of the owner. */
 export async function newColleague(

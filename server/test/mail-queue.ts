@@ -12,6 +12,7 @@ export interface MailRow {
   id: string
   organizationId: string | null
   userId: string | null
+  kind: string
   recipient: string
   status: string
   attempts: number
@@ -36,7 +37,7 @@ export async function enqueue({ database }: Pick<TestService, 'database'>, mail:
 export const mailsOf = ({ database }: Pick<TestService, 'database'>, recipient: string): Promise<MailRow[]> =>
   database.crossTenantQuery<MailRow>(
     'check the database',
-    sql`select id, organization_id as "organizationId", user_id as "userId", recipient, status, attempts, subject,
+    sql`select id, organization_id as "organizationId", user_id as "userId", kind, recipient, status, attempts, subject,
         lease is not null as "isLeased", last_error as "lastError", body_sealed is not null as "isSealed",
         extract(epoch from run_at - now())::float8 as waits
       from mails where recipient_key = ${emailKey(recipient)} order by created_at, id`,
