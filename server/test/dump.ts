@@ -1,15 +1,16 @@
-import { placedAtOnce, placeEvents } from '../src/feed/positions-store.ts'
 import { storePendingEvents } from '../src/identity/audit-log/store.ts'
+import { inboxQueue, notify } from '../src/inbox/notifier-store.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { identifier, join, sql } from '../src/platform/model/sql.ts'
+import { nobody } from '../src/platform/queue/queue.ts'
 import { until } from './processes.ts'
 
 /** Every row of every table as text, without the last use of credentials, and without wakeups, which workers change. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // Events that the service moves or places, and mails that it composes, after a response would look like a change.
+  // Events that the service moves, places or reports, and mails that it composes, after a response would look like a change.
   await storePendingEvents(database)
-  await placeAll(database)
+  await notifyAll(database)
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.crossTenantQuery('check the database', waiting)).length === 0
@@ -26,13 +27,14 @@ export async function dump(database: Database): Promise<Record<string, string[]>
   return Object.fromEntries(dumped.flat().map(({ name, rows }) => [name, (rows ?? []).sort()]))
 }
 
-async function placeAll(database: Database): Promise<void> {
-  const waiting = await database.crossTenantQuery<{ id: string }>(
-    'check the database',
-    sql`select distinct organization_id as id from events where "position" is null`,
-  )
-  for (const { id } of waiting) while ((await placeEvents(database, id)) === placedAtOnce);
-}
+/** Places all events, and adds the entries of inboxes that follow from them. */
+const notifyAll = (database: Database): Promise<void> =>
+  until('the notifier has read every feed', async () => {
+    const organizationId = await inboxQueue.findOrganization(database, nobody)
+    // Another process may be at it.
+    if (organizationId !== undefined) await notify(database, organizationId)
+    return organizationId === undefined
+  })
 
 function dumpTables(
   database: Database,

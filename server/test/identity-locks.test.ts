@@ -219,6 +219,7 @@ test('a person is not deleted who has become the last owner at the same time', a
 const heldElsewhere: Readonly<Record<string, string>> = {
   'access/login-store.ts': 'second-factors/second-factors-limits.test.ts',
   'access/record-limit-store.ts': '../../test/record-limits.test.ts',
+  'access/readers-store.ts': '../inbox/entries.test.ts',
   'access/store.ts': 'access/sessions.test.ts',
   'auth/store.ts': 'auth/accounts.test.ts',
   'mails/queue-store.ts': 'mails/mail-worker.test.ts',

@@ -84,6 +84,15 @@ export const shortLivedRows = {
       status: 'delivered',
     }),
   },
+  inboxEntry: {
+    table: 'inbox_entries',
+    since: 'created_at',
+    days: 180,
+    row: ({ organization_id, user_id }) => ({
+      ...{ organization_id, user_id, id: id(), kind: 'assigned', resource: 'tasks', record_id: id(), key: id() },
+      read: false,
+    }),
+  },
   signingSecret: {
     table: 'webhook_secrets',
     since: 'ends_at',

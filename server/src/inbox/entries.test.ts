@@ -220,6 +220,27 @@ test.each(['is removed', 'leaves'])('a person who %s leaves nothing behind in th
   expect(await entriesOf(ben)).toHaveLength(1)
 })
 
+test('a person who is removed while an entry is added has none afterwards', async () => {
+  const owner = await newOwner(service)
+  const anna = await newColleague(service, owner)
+  const task = await created(owner.call, '/v5/tasks', { title: 'Call Ada' })
+  let removed: ReturnType<typeof owner.call> | undefined
+  await service.database.transaction(serviceActor('maintenance', uuidOf(owner.organizationId)), async (transaction) => {
+    expect(await addEntries(transaction, [reminderOf(anna, task)])).toBe(1)
+    removed = owner.call('DELETE', `/v5/members/${anna.userId}`)
+    await until('the removal waits', async () => {
+      const [row] = await service.database.crossTenantQuery<{ count: number }>(
+        'check the database',
+        sql`select count(*)::integer as count from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return (row?.count ?? 0) > 0
+    })
+  })
+  expect((await removed)?.status).toBe(204)
+  expect(await stored(anna)).toEqual([])
+})
+
 test('notifiers that read the same feed at the same time report each event once, and none is lost', async () => {
   const owner = await newOwner(service)
   const anna = await newColleague(service, owner)

@@ -75,6 +75,10 @@ beforeAll(async () => {
     audit_events: () => ({ id: randomUUID(), action: 'any', actor_kind: 'command' }),
     history: () => eventRow({ organization_id, record_id: randomUUID() }),
     events: () => eventRow({ organization_id, record_id: randomUUID() }, false),
+    inbox_entries: () => ({
+      ...{ id: randomUUID(), user_id: user, kind: 'assigned', resource: 'tasks', record_id: randomUUID() },
+      key: randomUUID(),
+    }),
     webhook_secrets: () => ({ webhook_id: recordId, id: randomUUID(), secret_sealed: hash() }),
     webhook_deliveries: () => ({
       ...{
