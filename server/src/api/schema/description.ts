@@ -1,5 +1,12 @@
 import { isScoped, type Route } from '../../platform/http/route.ts'
-import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/records/declare/define.ts'
+import {
+  displayNoun,
+  type Embedded,
+  isInFeed,
+  type Parent,
+  type Resource,
+} from '../../platform/records/declare/define.ts'
+import type { EventKind } from '../../platform/records/declare/event-kinds.ts'
 import type { FieldType } from '../../platform/records/declare/field-types.ts'
 import { encodeId } from '../../platform/model/ids.ts'
 import { covers } from '../../platform/model/scopes.ts'
@@ -76,6 +83,7 @@ interface DescribedResource {
   due: { field: string; overdueField: string } | null
   softDelete: boolean
   restorableDays: number | null
+  events: readonly EventKind[]
   fields: DescribedField[]
   embedded: DescribedEmbedded[]
   relations: DescribedRelation[]
@@ -127,6 +135,7 @@ export function describeResources(
       due: resource.due,
       softDelete: canRestore,
       restorableDays: canRestore ? resource.restorableDays : null,
+      events: eventsOf(resource),
       fields: fieldsOf(resource, main.listed, nameOf),
       embedded: embeddedOf(resource, main.listed, nameOf),
       relations: Object.values(relations(resource)).map(describeRelation),
@@ -198,6 +207,13 @@ const findScope = (routes: readonly Route[], method: string, path: string): stri
   routes.filter(isScoped).find((route) => route.method === method && route.path === path)?.scope
 
 const parentOf = ({ parameter, resource }: Parent) => ({ parameter, resource: resource.name })
+
+function eventsOf(resource: Resource): EventKind[] {
+  if (!isInFeed(resource)) return []
+  const { softDelete, isRestorable, ownEventKinds = [] } = resource
+  const ofDeletion: EventKind[] = ['deleted', ...(isRestorable ? (['restored'] as const) : [])]
+  return ['created', 'updated', ...ownEventKinds, ...ofDeletion, ...(softDelete ? (['purged'] as const) : [])]
+}
 
 const sentenceCase = (noun: string): string => noun.charAt(0).toUpperCase() + noun.slice(1)
 

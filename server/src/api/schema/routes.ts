@@ -1,5 +1,6 @@
 import type { ReadRequest, Route, RouteResponse } from '../../platform/http/route.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
+import { eventKinds } from '../../platform/records/declare/event-kinds.ts'
 import { fieldTypes } from '../../platform/records/declare/field-types.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { allOperators } from '../../platform/records/filter/operators.ts'
@@ -218,6 +219,10 @@ const responseSchema = object({
       },
       softDelete: flag('True if a deleted record can be restored.'),
       restorableDays: { type: ['integer', 'null'], description: 'Days within which a record can be restored.' },
+      events: list(
+        { type: 'string', enum: eventKinds },
+        'Kinds of its events in the feed, which a webhook can send as `<singular>.<kind>`; empty if it has none.',
+      ),
       fields: list(field, 'Fields of a single record, in the order of the response.'),
       embedded: list(embedded, 'Parts of other records that responses include.'),
       relations: list(relation, 'Related records that the filter of a search can test.'),

@@ -55,7 +55,10 @@ test('every resource is described once, with its own noun, label and path', () =
     due: null,
     softDelete: true,
     restorableDays: 30,
+    events: ['created', 'updated', 'blocked', 'unblocked', 'deleted', 'restored', 'purged'],
   })
+  expect(find(described, 'deals').events).toContain('moved')
+  expect(find(described, 'webhook-deliveries').events).toEqual([])
   expect(find(described, 'employments')).toMatchObject({
     path: '/v5/contacts/{contactId}/employments',
     parent: { parameter: 'contactId', resource: 'contacts' },

@@ -181,6 +181,7 @@ export const suggestions = defineResource({
   component: 'Suggestion',
   idPrefix: 'sug',
   heading: 'Next actions that the service found in notes. People accept or reject them.',
+  ownEventKinds: ['accepted', 'rejected'],
   eventKind: ({ values: { status } }) => (status === 'accepted' || status === 'rejected' ? status : undefined),
   roleGroup: 'records',
   softDelete: false,

@@ -58,6 +58,7 @@ export const contacts = defineResource({
   hidden: { email_key: 'text' },
   renderingVersion: 1,
   history: { except: [] },
+  ownEventKinds: ['blocked', 'unblocked'],
   eventKind: ({ columns: { blocked_at: blocked } }) =>
     blocked === undefined ? undefined : blocked === null ? 'unblocked' : 'blocked',
   reach: ownedBy('ownerId', 'teamId'),

@@ -61,6 +61,7 @@ export const deals = defineResource({
   reach: ownedBy('ownerId'),
   // Moves between stages have a history of their own.
   history: { except: ['pipelineId', 'stageId'] },
+  ownEventKinds: ['moved'],
   eventKind: ({ values }) => (values.stageId === undefined ? undefined : 'moved'),
   prepare,
   embedded: {

@@ -127,6 +127,8 @@ export interface Resource<F extends Fields = Fields> {
   history?: { except: readonly string[] }
   /** False if the feed leaves its changes out; it has those of every other resource outside of the directory. */
   feed?: false
+  /** The kinds of events that `eventKind` returns. */
+  ownEventKinds?: readonly EventKind[]
   /** What an update did, if it has a name of its own. */
   eventKind?(change: UpdatedRecord): EventKind | undefined
   /** The full resource of which this is a view. Rules between fields apply to the whole record. */
