@@ -54,7 +54,9 @@ function serverSources() {
 function webSources() {
   if (!existsSync(join(web, 'index.html'))) return []
   const names = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts', '../tsconfig.json']
-  const settings = names.map((name) => join(web, name))
+  // The programs that the application shows (web/vite.config.ts).
+  const guide = join(root, 'docs/guides/webhooks.md')
+  const settings = [...names.map((name) => join(web, name)), ...(existsSync(guide) ? [guide] : [])]
   const used = [...filesIn(join(web, 'src')), ...filesIn(join(web, 'public'))]
   return [...settings, ...used.filter((file) => !isTest(file) && !file.endsWith('.d.ts'))]
 }

@@ -34,6 +34,23 @@ const patientImports: Plugin = {
   },
 }
 
+/** The programs in a guide by file name: the application shows the text that the documentation has, and tests run. */
+const guidePrograms: Plugin = {
+  name: 'programs of guides',
+  enforce: 'pre',
+  transform: {
+    filter: { id: /\/docs\/guides\/[\w-]+\.md$/ },
+    handler(code) {
+      const found = [...code.matchAll(/^```\w+ (\S+)\n(.*?)\n```$/gms)].map(([, file, text]) => [file, text])
+      return {
+        code: `export const programs = ${JSON.stringify(Object.fromEntries(found))}`,
+        map: null,
+        moduleType: 'js',
+      }
+    },
+  },
+}
+
 /** Parts that the first page does not need: record parts, suggestions, log-in, forms and settings. */
 const laterParts = [
   /\/src\/(?:tasks|timeline|deals|settings|imports)\//,
@@ -47,7 +64,7 @@ const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.t
 /** The service builds the application (scripts/build.mjs) and serves `dist`. Names contain a hash of the content. */
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [patientImports, react(), compiledMessages],
+  plugins: [patientImports, react(), compiledMessages, guidePrograms],
   resolve: { alias: { 'use-intl/format-message': 'use-intl/format-message/format-only' } },
   build: {
     target: 'baseline-widely-available',

@@ -19,6 +19,11 @@ const names = [
   'pipeline',
   'properties',
   'audit-log',
+  'webhooks',
+  'webhook-form',
+  'webhook-edit',
+  'webhook',
+  'webhook-delivery',
   'profile',
 ]
 /** Screens of all kinds of content, which must fit windows of any width. */

@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
+import { addSampleWebhook } from './sample-webhook.ts'
 import { addRows, type SampleRow } from '../../server/test/import-rows.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
 import { addDeals } from './sample-deals.ts'
@@ -34,6 +35,9 @@ export interface Records {
   view: string
   /** An invalid link. */
   row: string
+  webhook: string
+  /** A delivery of the webhook that waits. */
+  delivery: string
 }
 
 const heading = (name: string) => (page: Page) => page.getByRole('heading', { level: 1, name, exact: true })
@@ -139,6 +143,31 @@ export const screens: readonly Screen[] = [
   { name: 'next-actions', route: '/settings/next-actions', shows: (page) => page.getByRole('row').nth(1) },
   { name: 'properties', route: '/settings/properties', shows: text('Properties without a definition') },
   { name: 'api-keys', route: '/settings/api-keys', shows: text('Active keys') },
+  { name: 'webhooks', route: '/settings/webhooks', shows: text('Data warehouse') },
+  {
+    name: 'webhook-form',
+    route: '/settings/webhooks',
+    path: () => '/settings/webhooks?new=true',
+    shows: (page) => page.getByRole('checkbox', { name: /^All events/ }),
+  },
+  {
+    name: 'webhook-edit',
+    route: '/settings/webhooks',
+    path: ({ webhook }) => `/settings/webhooks?webhook=${webhook}&edit=true`,
+    shows: (page) => page.getByRole('checkbox', { name: /^All events/ }),
+  },
+  {
+    name: 'webhook',
+    route: '/settings/webhooks',
+    path: ({ webhook }) => `/settings/webhooks?webhook=${webhook}`,
+    shows: (page) => page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem').nth(3),
+  },
+  {
+    name: 'webhook-delivery',
+    route: '/settings/webhooks',
+    path: ({ webhook, delivery }) => `/settings/webhooks?webhook=${webhook}&delivery=${delivery}`,
+    shows: (page) => page.getByRole('list', { name: 'Attempts' }).getByRole('listitem').first(),
+  },
   { name: 'sso-connections', route: '/settings/single-sign-on', shows: text('No connections yet.') },
   {
     name: 'audit-log',
@@ -184,6 +213,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     import: first.id,
     view: (await listed('/v5/views?resource=contacts&orderBy=position&sort=asc'))[0].id,
     row: (await listed(`/v5/imports/${first.id}/rows?filter.status.equals=INVALID&limit=1`))[0].id,
+    ...(await addSampleWebhook(service, call)),
   }
 }
 

@@ -36,6 +36,14 @@ const known: readonly (readonly [RegExp, Key])[] = [
   [/^is taken by another /, 'taken'],
   [/^is already a member.*\((?<id>\w{36})\)$/, 'memberNamed'],
   [/^is already a member/, 'member'],
+  [/^expected at least one type/, 'eventType'],
+  [/^expected at least one scope$/, 'scope'],
+  [/^must start with https:/, 'https'],
+  [/^must not contain a name or a password/, 'urlCredentials'],
+  [/^contains an invalid name of a header$/, 'headerName'],
+  [/^must not contain (?<name>\S+), which the service sets$/, 'headerReserved'],
+  [/^contains (?<name>\S+) twice$/, 'headerTwice'],
+  [/^(?<name>\S+): expected 1 to 2000 printable ASCII characters$/, 'headerValue'],
 ]
 
 /** Loads the translations of error messages, which no page needs before its first error. */

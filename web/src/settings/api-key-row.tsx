@@ -2,13 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { Ban, Ellipsis, Pencil, RotateCw, ScrollText } from 'lucide-react'
 import { useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
-import { change, useAct } from '../access/act.ts'
+import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
-import { usePostOnce } from '../api/post-once.ts'
 import { IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
-import { SelectField } from '../ui/field.tsx'
-import { Form } from '../ui/form.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { ListRow } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
@@ -17,6 +14,7 @@ import { isPast } from './dates.ts'
 import { useGoTo } from './location.ts'
 import { useMay } from '../api/permissions.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
+import { RotateForm } from './rotate-form.tsx'
 import styles from './settings.module.css'
 
 interface ApiKeyRowProps {
@@ -134,8 +132,8 @@ function KeyMenu({ apiKey, canChange, onRotated }: ApiKeyRowProps & { canChange:
         isOpen={open === 'rotate'}
         onClose={close}
       >
-        <RotateForm
-          apiKey={apiKey}
+        <RotateForm<ApiKeyWithText>
+          path={`/v5/api-keys/${id}`}
           onCancel={close}
           onDone={(rotated) => {
             close()
@@ -152,43 +150,5 @@ function KeyMenu({ apiKey, canChange, onRotated }: ApiKeyRowProps & { canChange:
         onConfirm={revoke}
       />
     </>
-  )
-}
-
-interface RotateFormProps {
-  apiKey: ApiKey
-  onDone(key: ApiKeyWithText): void
-  onCancel(): void
-}
-
-function RotateForm({ apiKey, onDone, onCancel }: RotateFormProps) {
-  const t = useTranslations('settings.apiKeys')
-  const post = usePostOnce()
-  const overlaps = [
-    { value: '86400', label: t('overlapDay') },
-    { value: '3600', label: t('overlapHour') },
-    { value: '604800', label: t('overlapWeek') },
-    { value: '0', label: t('overlapNone') },
-  ]
-  return (
-    <Form
-      submitLabel={t('rotateAction')}
-      onCancel={onCancel}
-      onSubmit={async (values) => {
-        const body = { overlapSeconds: Number(values.overlapSeconds) }
-        const answer = await change(['api-keys'], () => post<ApiKeyWithText>(`/v5/api-keys/${apiKey.id}/rotate`, body))
-        onDone(answer.body)
-      }}
-    >
-      {(errorOf) => (
-        <SelectField
-          name="overlapSeconds"
-          label={t('overlap')}
-          options={overlaps}
-          defaultValue="86400"
-          error={errorOf('overlapSeconds')}
-        />
-      )}
-    </Form>
   )
 }

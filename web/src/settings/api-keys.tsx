@@ -44,7 +44,7 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
   const may = useMay()
   const goTo = useGoTo()
   const active = usePages<ApiKey>(path, activeKeys)
-  const revoked = usePages<ApiKey>(path, revokedKeys, 10)
+  const revoked = usePages<ApiKey>(path, revokedKeys, { pageSize: 10 })
   // Not before the list above it, whose keys would push it down.
   const hasRevoked = !active.isPending && recordsOf(revoked).length > 0
   return (

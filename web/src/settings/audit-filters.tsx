@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
-import { type Option, SelectField, TextField } from '../ui/field.tsx'
+import { type Option, SelectField } from '../ui/field.tsx'
 import { useActors } from './actors.ts'
 import { useActions } from './audit-actions.ts'
 import styles from './audit-log.module.css'
+import { DateField } from './date-field.tsx'
 import { endOfDay, startOfDay, toDateInput } from './dates.ts'
 import type { ApiKey, Member } from './records.ts'
 import { useSentence } from './sentences.ts'
@@ -73,21 +73,6 @@ export function AuditFilters({ filters, onChange }: AuditFiltersProps) {
       )}
     </search>
   )
-}
-
-/** An input for a day. Ignores days whose year is still being typed: the first digits of a year are also valid. */
-function DateField({ label, value, onChange }: { label: string; value: string; onChange(day: string): void }) {
-  const [text, setText] = useState(value)
-  const [reported, setReported] = useState(value)
-  if (value !== reported) {
-    setReported(value)
-    setText(value)
-  }
-  const change = (day: string) => {
-    setText(day)
-    if (day === '' || day >= '2000') onChange(day)
-  }
-  return <TextField type="date" label={label} value={text} onChange={(event) => change(event.target.value)} />
 }
 
 /** A URL value that is not among the options is shown unchanged. */

@@ -25,7 +25,7 @@ export function AuditLog() {
   const goTo = useGoTo()
   const search = useSectionSearch()
   const filters = filtersOf(search)
-  const pages = usePages<AuditEvent>(path, filters, 50)
+  const pages = usePages<AuditEvent>(path, filters, { pageSize: 50 })
   return (
     <>
       <SectionBar title={t('title')} />

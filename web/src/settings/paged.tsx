@@ -15,11 +15,25 @@ const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
 const eventsOf: Readonly<Record<string, readonly string[]>> = {
   teams: ['team'],
   pipelines: ['pipeline', 'stage'],
+  webhooks: ['webhook'],
 }
 export const followsSection = (section: string) => ({ follows: ofResources(...(eventsOf[section] ?? [])) })
 
+interface PagesOptions<T> {
+  pageSize?: number
+  /** Milliseconds until the next refetch of these records, for a list that changes without events. */
+  refetchInterval?(records: readonly T[]): number
+}
+
+/** Refetching reads all pages so far, so a long list is refetched less often. */
+const secondsPerPage = 2
+
 /** A list of the API, page by page. */
-export function usePages<T>(path: string, query: Readonly<Record<string, string>> = {}, pageSize = 25) {
+export function usePages<T>(
+  path: string,
+  query: Readonly<Record<string, string>> = {},
+  { pageSize = 25, refetchInterval }: PagesOptions<T> = {},
+) {
   return useInfiniteQuery({
     queryKey: [...keyOfPath(path), query],
     queryFn: async ({ pageParam, signal }) => {
@@ -29,6 +43,11 @@ export function usePages<T>(path: string, query: Readonly<Record<string, string>
     },
     placeholderData: keepPreviousData,
     meta: followsSection(keyOfPath(path)[0] ?? ''),
+    refetchInterval: ({ state: { data } }) => {
+      if (!refetchInterval || !data) return false
+      const records = data.pages.flatMap((page) => page.records)
+      return Math.max(refetchInterval(records), (data.pages.length - 1) * secondsPerPage * 1000)
+    },
     initialPageParam: {} as Record<string, string>,
     getNextPageParam: ({ next }) => (next === undefined ? undefined : { startingAfter: next }),
   })

@@ -15,6 +15,8 @@ interface ScopePickerProps {
   text: string
   /** Presets; any other selection is made by checkbox. */
   presets: readonly { label: string; scopes: readonly string[] }[]
+  /** Without it, all scopes are offered. */
+  isOffered?(scope: Scope): boolean
   scopes: readonly string[]
   error: string | undefined
   onChange(scopes: readonly string[]): void
@@ -26,10 +28,11 @@ const prefix = 'urn:service:'
 export const scopeText = (short: string): string => prefix + short
 
 /** Selects the scopes of a key or a role: presets, then one checkbox per scope, grouped by resource. */
-export function ScopePicker({ text, presets, scopes, error, onChange }: ScopePickerProps) {
+export function ScopePicker(props: ScopePickerProps) {
+  const { text, presets, isOffered = () => true, scopes, error, onChange } = props
   const t = useTranslations('settings.scopes')
   const errorId = useId()
-  const all = useScopes()
+  const all = useScopes().filter(isOffered)
   const resources = [...new Set(all.map(({ resource }) => resource))]
   const toggle = (scope: string, isOn: boolean) =>
     onChange(isOn ? [...scopes, scope] : scopes.filter((one) => one !== scope))

@@ -10,7 +10,7 @@ interface SectionBarProps {
   title: string
   note?: ReactNode
   /** The parent section, such as the list of teams for a team. */
-  parent?: { section: string; title: string }
+  parent?: { section: string; title: string; search?: Readonly<Record<string, string>> }
   children?: ReactNode
 }
 
@@ -18,17 +18,17 @@ interface SectionBarProps {
 export function SectionBar({ parent, ...bar }: SectionBarProps) {
   const t = useTranslations('settings')
   const isNarrow = useIsNarrowPage()
-  const back = (label: string, section: string | undefined) => (
+  const back = (label: string, section?: string, search: Readonly<Record<string, string>> = {}) => (
     <Link
       to={section === undefined ? '/settings' : '/settings/$section'}
       params={{ section }}
-      search={{}}
+      search={search as never}
       aria-label={label}
       className={styles.back}
     >
       <ChevronLeft size={18} aria-hidden />
     </Link>
   )
-  const leading = parent ? back(parent.title, parent.section) : isNarrow ? back(t('title'), undefined) : undefined
+  const leading = parent ? back(parent.title, parent.section, parent.search) : isNarrow ? back(t('title')) : undefined
   return <PageBar {...bar} leading={leading} />
 }

@@ -13,6 +13,7 @@ import {
   UserRound,
   UserRoundCog,
   UsersRound,
+  Webhook,
 } from 'lucide-react'
 import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
 import { unlessTroubled } from '../api/connection.ts'
@@ -35,6 +36,7 @@ export interface Section {
     | 'nextActions'
     | 'properties'
     | 'apiKeys'
+    | 'webhooks'
     | 'sso'
     | 'audit'
     | 'outbox'
@@ -110,6 +112,13 @@ export const allSections: readonly Section[] = [
     icon: KeyRound,
     needs: 'api-key:list:read',
     Page: lazyRouteComponent(() => import('./api-keys.tsx'), 'ApiKeys'),
+  },
+  {
+    name: 'webhooks',
+    messages: 'webhooks',
+    icon: Webhook,
+    needs: 'webhook:list:read',
+    Page: lazyRouteComponent(() => import('./webhooks/webhooks.tsx'), 'Webhooks'),
   },
   {
     name: 'single-sign-on',

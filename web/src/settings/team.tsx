@@ -127,7 +127,7 @@ function AddMembers({ team }: { team: Team }) {
   const pages = usePages<Member>(
     '/v5/members',
     { orderBy: 'person', sort: 'asc', ...(text !== '' && { 'filter.person.name.contains': text }) },
-    8,
+    { pageSize: 8 },
   )
   const add = (id: string, name: string) =>
     void act(

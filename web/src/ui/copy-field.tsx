@@ -8,12 +8,7 @@ import styles from './copy-field.module.css'
 export function CopyField({ label, value }: { label: string; value: string }) {
   const t = useTranslations('common')
   const id = useId()
-  const [isCopied, setCopied] = useState(false)
-  useEffect(() => {
-    if (!isCopied) return undefined
-    const timer = setTimeout(() => setCopied(false), 2000)
-    return () => clearTimeout(timer)
-  }, [isCopied])
+  const { isCopied, copy } = useCopy(value)
   return (
     <div>
       <span id={id} className={styles.label}>
@@ -24,7 +19,7 @@ export function CopyField({ label, value }: { label: string; value: string }) {
         <IconButton
           icon={isCopied ? Check : Copy}
           label={isCopied ? t('copied') : t('copyName', { name: label })}
-          onClick={() => void navigator.clipboard.writeText(value).then(() => setCopied(true))}
+          onClick={copy}
         />
       </div>
       <span role="status" className="visually-hidden">
@@ -32,4 +27,15 @@ export function CopyField({ label, value }: { label: string; value: string }) {
       </span>
     </div>
   )
+}
+
+/** Copies a text, and says so for two seconds. */
+export function useCopy(text: string) {
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return undefined
+    const timer = setTimeout(() => setCopied(false), 2000)
+    return () => clearTimeout(timer)
+  }, [isCopied])
+  return { isCopied, copy: () => void navigator.clipboard.writeText(text).then(() => setCopied(true)) }
 }

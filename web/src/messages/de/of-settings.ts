@@ -1,5 +1,6 @@
 import type { messages as english } from '../en/of-settings.ts'
 import properties from './properties.json'
 import settings from './settings.json'
+import webhooks from './webhooks.json'
 
-export const messages: typeof english = { properties, settings }
+export const messages: typeof english = { properties, settings: { ...settings, webhooks } }
