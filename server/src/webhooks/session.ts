@@ -59,6 +59,14 @@ interface Prepared extends ClaimedDelivery {
   message: Message
 }
 
+/** The keys of the secrets, and the values of the headers. */
+interface Opened {
+  /** What they were decrypted from. */
+  source: string
+  keys: readonly Buffer[]
+  headers: Readonly<Record<string, string>>
+}
+
 /** What a transaction has stored and claimed. */
 interface Exchanged {
   target: Target
@@ -78,6 +86,7 @@ export class Session {
   readonly #inProgress = new Set<Promise<void>>()
   #tried: Tried[] = []
   #target: Target | undefined
+  #opened: Opened | undefined
   #failures = 0
   #pauseSeconds = 0
 
@@ -142,16 +151,24 @@ export class Session {
   }
 
   /** Undefined if the message cannot be signed, or without a secret. */
-  #headersOf(message: Message, { secrets, headersSealed }: Target): Record<string, string> | undefined {
-    const { secret } = this.#context
-    if (secrets.length === 0) return undefined
+  #headersOf(message: Message, target: Target): Record<string, string> | undefined {
+    if (target.secrets.length === 0) return undefined
     try {
-      const keys = secrets.map((sealed) => openSecret(secret, sealed))
-      const own = openHeaders(secret, { webhookId: this.#lease.webhookId, sealed: headersSealed })
-      return { ...own, ...signedHeaders(message, keys, Date.now()) }
+      const { keys, headers } = this.#open(target)
+      return { ...headers, ...signedHeaders(message, keys, Date.now()) }
     } catch {
       return undefined
     }
+  }
+
+  /** Decrypts what signs and completes each request, again only after it has changed: that takes longer than to sign. */
+  #open({ secrets, headersSealed: sealed }: Target): Opened {
+    const source = JSON.stringify([secrets, sealed])
+    if (this.#opened?.source === source) return this.#opened
+    const { secret } = this.#context
+    const keys = secrets.map((one) => openSecret(secret, one))
+    this.#opened = { source, keys, headers: openHeaders(secret, { webhookId: this.#lease.webhookId, sealed }) }
+    return this.#opened
   }
 
   /** Seconds without attempts: results that are not stored yet count too. */

@@ -47,9 +47,22 @@ export function allowsAddress(allowed: readonly AllowedHost[], address: string, 
   const parsed = ipaddr.parse(address)
   return allowed.some((entry) => {
     if (entry.kind !== 'network' || (entry.port ?? port) !== port) return false
-    const [start, bits] = ipaddr.parseCIDR(entry.network)
+    const [start, bits] = rangeOf(entry.network)
     return start.kind() === parsed.kind() && parsed.match(start, bits)
   })
+}
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>
+
+/** The parsed networks of the settings: each request would parse them again. */
+const ranges = new Map<string, Range>()
+
+function rangeOf(network: string): Range {
+  const known = ranges.get(network)
+  if (known) return known
+  const range = ipaddr.parseCIDR(network)
+  ranges.set(network, range)
+  return range
 }
 
 function splitHostPort(text: string): { host: string; port: number | undefined } {
