@@ -56,7 +56,9 @@ const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTw
 const compared: readonly string[] = [rowNames.createHistory, rowNames.changeHistory, ...reachNames]
 /** Rows measured by the bench's own process. */
 const inProcess = [...compared, ...suggestionNames]
-const withoutRequests = [...processed, ...inProcess]
+const withoutRequests = [...processed, rowNames.delivered, ...inProcess]
+/** Nothing else does the same. */
+const withoutFloor: readonly string[] = [rowNames.busy, rowNames.delivered]
 /** One connection and neither driver nor memory, which these rows do not compare. */
 const nextTo = tenantNames
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
@@ -66,7 +68,7 @@ const expectedTargets = [
     (name) => `${name}: ratio to the floor`,
   ),
   ...[rowNames.createdWithCompany, rowNames.changed].map((name) => `${name}: CPU ms of service and database`),
-  ...processed.map((name) => `${name}: per second`),
+  ...[...processed, rowNames.delivered].map((name) => `${name}: per second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
   ...nextTo.map((name) => `${name}: p50 relative to that alone`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
@@ -87,7 +89,7 @@ test('a small run measures each row and removes its temporary files', { timeout:
   for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
     expect([floor === null, driver === null]).toEqual([
-      name === rowNames.busy,
+      withoutFloor.includes(name),
       name === rowNames.busy || name === rowNames.moved || withoutRequests.includes(name) || nextTo.includes(name),
     ])
     expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)

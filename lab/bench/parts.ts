@@ -14,6 +14,7 @@ import type { Sample } from './sample.ts'
 import type { Testbed } from './stage.ts'
 import { measureSuggestions } from './suggestions.ts'
 import { measureTenants } from './tenants.ts'
+import { measureWebhooks, webhookSettings } from './webhooks.ts'
 import { measureProcessing } from './work.ts'
 
 interface Measured {
@@ -92,9 +93,14 @@ const parts: readonly Part[] = [
     }),
   },
   {
-    settings: {},
-    rows: tenantNames,
-    measure: async (stage, names) => ({ rows: await measureTenants(stage, names) }),
+    settings: webhookSettings,
+    rows: [rowNames.delivered, ...tenantNames],
+    measure: async (stage, names, sample) => ({
+      rows: [
+        ...(names.includes(rowNames.delivered) ? await measureWebhooks(stage, sample) : []),
+        ...(await measureTenants(stage, sample, names)),
+      ],
+    }),
   },
   {
     settings: {},

@@ -43,8 +43,10 @@ export const rowNames = {
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
+  delivered: 'webhook deliveries',
   nextToReads: 'read, next to 64 connections of another organization',
   nextToNotes: 'read, while notes of another organization are read',
+  nextToWebhooks: 'read, while webhooks are sent',
   interactions: 'interactions with the application',
 } as const
 
@@ -82,7 +84,7 @@ export const reachNames: readonly string[] = [
 export const suggestionNames: readonly string[] = [rowNames.notesAnalysed, rowNames.accepted]
 
 /** Rows that compare an organization's response times next to a busy one with those alone. */
-export const tenantNames: readonly string[] = [rowNames.nextToReads, rowNames.nextToNotes]
+export const tenantNames: readonly string[] = [rowNames.nextToReads, rowNames.nextToNotes, rowNames.nextToWebhooks]
 
 /** The read rows of indexed properties. */
 export const indexedReadNames: readonly string[] = [

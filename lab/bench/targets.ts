@@ -32,7 +32,11 @@ const processorTimes: readonly [row: string, max: number][] = [
 ]
 
 /** Maximum p50 of an organization next to a busy one, relative to its p50 alone. */
-const maxNextTo: Readonly<Record<string, number>> = { [names.nextToReads]: 3, [names.nextToNotes]: 1.5 }
+const maxNextTo: Readonly<Record<string, number>> = {
+  [names.nextToReads]: 3,
+  [names.nextToNotes]: 1.5,
+  [names.nextToWebhooks]: 3,
+}
 
 interface Rate {
   row: string
@@ -47,6 +51,7 @@ const rates: readonly Rate[] = [
   // One worker processes an organization's rows, and the service has two workers.
   { row: names.processed, connections: null, min: 1500, contacts: hundredThousand },
   { row: names.processedOfTwo, connections: null, min: 1500, contacts: hundredThousand },
+  { row: names.delivered, connections: null, min: 1000, contacts: null },
 ]
 
 /** Maximum memory in the second half of a row, relative to the maximum in the first. */

@@ -7,12 +7,16 @@ import type { LoadTask } from './load.ts'
 import { type Load, measureTurn, rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
+import type { Sample } from './sample.ts'
 import type { Testbed } from './stage.ts'
+import { addEvents, receive, untilReceived } from './webhooks.ts'
 
 /** Connections of the busy organization. */
 const greedyConnections = 64
 /** 200 in a full run. */
 const pushesPerSecond = 70
+/** More than are sent while the reads are measured. */
+const deliveriesPerSecond = 3000
 /** German dates are the most expensive to find. */
 const note = 'Rückruf am 3. März um 14 Uhr, sonst nächsten Dienstag gegen halb zehn oder in drei Wochen. '.repeat(210)
 
@@ -20,8 +24,12 @@ const note = 'Rückruf am 3. März um 14 Uhr, sonst nächsten Dienstag gegen hal
  * Measures how one organization affects another: the latter's reads, one at a time, while the former sends as much as
  * it can and, as the floor, alone. Any status except 200 in the measured organization is an error.
  */
-export async function measureTenants(stage: Testbed, names: readonly string[]): Promise<Row[]> {
-  const works = { [rowNames.nextToReads]: nextToReads, [rowNames.nextToNotes]: nextToNotes }
+export async function measureTenants(stage: Testbed, sample: Sample, names: readonly string[]): Promise<Row[]> {
+  const works = {
+    [rowNames.nextToReads]: nextToReads,
+    [rowNames.nextToNotes]: nextToNotes,
+    [rowNames.nextToWebhooks]: nextToWebhooks,
+  }
   const wanted = Object.entries(works).filter(([name]) => names.includes(name))
   if (wanted.length === 0) return []
   const { workspace, service, database, options, log } = stage
@@ -36,7 +44,7 @@ export async function measureTenants(stage: Testbed, names: readonly string[]): 
     const measured: Record<'service' | 'floor', Measurement[]> = { service: [], floor: [] }
     for (let round = 0; round < options.rounds; round++)
       for (const kind of rotate(['service', 'floor'] as const, round)) {
-        const end = kind === 'service' ? await begin(stage) : undefined
+        const end = kind === 'service' ? await begin(stage, sample) : undefined
         measured[kind].push(await measureTurn({ ...service, name: kind }, database, load))
         await end?.()
       }
@@ -87,5 +95,16 @@ async function nextToNotes({ service, account, client, measured, options }: Test
       )
       waiting = rows[0]?.count ?? 0
     }
+  }
+}
+
+/** Stores events for webhooks. The returned function waits until all are sent. */
+async function nextToWebhooks(stage: Testbed, sample: Sample): Promise<() => Promise<void>> {
+  const receiving = await receive(stage)
+  const expected = await addEvents(stage, sample, Math.ceil(stage.options.seconds * deliveriesPerSecond))
+  await untilReceived(receiving, 1)
+  return async () => {
+    await untilReceived(receiving, expected)
+    await receiving.close()
   }
 }
