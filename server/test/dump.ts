@@ -1,9 +1,8 @@
 import { storePendingEvents } from '../src/identity/audit-log/store.ts'
-import { inboxQueue, notify } from '../src/inbox/notifier-store.ts'
+import { notify } from '../src/inbox/notifier-store.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { identifier, join, sql } from '../src/platform/model/sql.ts'
-import { nobody } from '../src/platform/queue/queue.ts'
 import { until } from './processes.ts'
 
 /** Every row of every table as text, without the last use of credentials, and without wakeups, which workers change. */
@@ -30,10 +29,16 @@ export async function dump(database: Database): Promise<Record<string, string[]>
 /** Places all events, and adds the entries of inboxes that follow from them. */
 const notifyAll = (database: Database): Promise<void> =>
   until('the notifier has read every feed', async () => {
-    const organizationId = await inboxQueue.findOrganization(database, nobody)
+    const unplaced = sql`select distinct organization_id as id from events where "position" is null`
+    const unread = sql`select feed.organization_id as id from event_feeds feed
+      left join inbox_positions reached on reached.organization_id = feed.organization_id
+      where feed.last_position > coalesce(reached."position", 0)`
+    const found: { id: string }[] = []
+    for (const statement of [unplaced, unread])
+      found.push(...(await database.crossTenantQuery<{ id: string }>('check the database', statement)))
     // Another process may be at it.
-    if (organizationId !== undefined) await notify(database, organizationId)
-    return organizationId === undefined
+    for (const { id } of found) await notify(database, id)
+    return found.length === 0
   })
 
 function dumpTables(

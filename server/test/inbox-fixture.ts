@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { addMember } from '../src/identity/members/store.ts'
+import { inboxQueue } from '../src/inbox/notifier-store.ts'
 import { decodeId } from '../src/platform/model/ids.ts'
 import type { MemberRole } from '../src/platform/model/scopes.ts'
-import { sql } from '../src/platform/model/sql.ts'
 import { PurgeRounds } from '../src/platform/operations/maintenance/maintenance.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
 import { retention } from './maintenance-fixture.ts'
@@ -39,16 +39,14 @@ export async function untilEntries(person: { call: Call }, count: number): Promi
   return found
 }
 
-/** Waits until the notifier has read everything that has happened. */
-export const untilRead = (service: TestService): Promise<void> =>
-  until('the notifier has read every feed', async () => {
-    const [row] = await service.database.crossTenantQuery<{ isBehind: boolean }>(
-      'check the database',
-      sql`select exists (select from events where "position" is null) or exists (
-        select from event_feeds feed left join inbox_positions reached using (organization_id)
-        where feed.last_position > coalesce(reached."position", 0)) as "isBehind"`,
-    )
-    return row?.isBehind === false
+/** Waits until the notifier has read everything that has happened in the organization. */
+export const untilRead = (
+  { database }: Pick<TestService, 'database'>,
+  { organizationId }: Pick<TestOwner, 'organizationId'>,
+): Promise<void> =>
+  until('the notifier has read the feed', async () => {
+    const id = decodeId('org', organizationId) ?? ''
+    return (await inboxQueue.secondsUntilDue(database, id)) === undefined
   })
 
 /** Deletes what is expired. */

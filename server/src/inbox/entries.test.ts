@@ -115,7 +115,7 @@ test('nobody gets an entry for a record that they do not see, or in an organizat
   const shown = await created(owner.call, '/v5/contacts', { name: 'Shown', ownerId: anna.userId })
   await created(owner.call, `/v5/contacts/${hidden.id}/notes`, { body: link })
   const note = await created(owner.call, `/v5/contacts/${shown.id}/notes`, { body: link })
-  await untilRead(service)
+  await untilRead(service, owner)
   const found = await entriesOf(anna)
   expect(found.map(({ recordId }) => recordId)).toEqual([note.id, shown.id])
   expect(await entriesOf(foreigner)).toEqual([])
@@ -129,7 +129,7 @@ test('nobody gets an entry for a record that they do not see, or in an organizat
   expect((await entriesOf(anna)).map(({ title }) => title)).toEqual([null, null])
   await created(owner.call, `/v5/contacts/${hidden.id}/notes`, { body: link })
   await created(owner.call, '/v5/tasks', { title: 'Seen', assigneeId: anna.userId })
-  await untilRead(service)
+  await untilRead(service, owner)
   expect((await entriesOf(anna)).map(({ title }) => title)).toEqual(['Seen', null, null])
 })
 
@@ -180,7 +180,7 @@ test('entries expire after 180 days', async () => {
   const anna = await newColleague(service, owner)
   for (const title of ['Old', 'New']) {
     await created(owner.call, '/v5/tasks', { title, assigneeId: anna.userId })
-    await untilRead(service)
+    await untilRead(service, owner)
   }
   const [, old] = await untilEntries(anna, 2)
   for (const [days, remaining] of [
@@ -258,7 +258,7 @@ test('notifiers that read the same feed at the same time report each event once,
   )
   isWritten = true
   await notifying
-  await untilRead(service)
+  await untilRead(service, owner)
   const found = await entriesOf(anna, '?limit=100')
   expect(new Set(found.map(({ recordId }) => recordId)).size).toBe(60)
   expect(found).toHaveLength(60)

@@ -35,7 +35,7 @@ test('what somebody else makes yours is in your inbox, and your own actions are 
     createdAt: expect.stringMatching(/Z$/),
   })
   expect(second).toMatchObject({ resource: 'contacts', recordId: contact.id, title: 'Ada Lovelace' })
-  await untilRead(service)
+  await untilRead(service, owner)
   expect(await entriesOf(anna)).toHaveLength(2)
   expect(await entriesOf(owner)).toEqual([])
 })
@@ -47,7 +47,7 @@ test('a deal and a company that become yours are in your inbox once, however oft
   const company = await created(owner.call, '/v5/companies', { name: 'Engines', ownerId: anna.userId })
   await patched(owner.call, `/v5/deals/${deal.id}`, { name: 'Two engines' })
   await patched(owner.call, `/v5/companies/${company.id}`, { ownerId: anna.userId, name: 'Motors' })
-  await untilRead(service)
+  await untilRead(service, owner)
   const found = await entriesOf(anna)
   expect(found.map(({ resource, title }) => [resource, title])).toEqual([
     ['companies', 'Motors'],
@@ -64,7 +64,7 @@ test('a note mentions the people that it names, and an edit only those that it a
   const text = `Ask ${link(anna)}, ${link(anna)}, ${link(owner)} and ${link(other)}`
   const note = await created(owner.call, `/v5/contacts/${id}/notes`, { body: text })
   await patched(owner.call, `/v5/contacts/${id}/notes/${note.id}`, { body: `${text} or ${link(ben)}` })
-  await untilRead(service)
+  await untilRead(service, owner)
   for (const person of [anna, ben]) {
     const expected = { kind: 'mentioned', resource: 'notes', recordId: note.id, authorId: owner.userId }
     const found = await entriesOf(person)
