@@ -263,7 +263,7 @@ browserTest('on a phone, no section is wider than the screen', async () => {
   const links = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
   await links.first().waitFor()
   const titles = await links.allTextContents()
-  expect(titles).toHaveLength(13)
+  expect(titles).toHaveLength(14)
   for (const title of titles) {
     await links.filter({ hasText: title }).click()
     await page.getByRole('heading', { level: 1, name: title }).waitFor()

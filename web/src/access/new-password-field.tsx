@@ -1,7 +1,7 @@
 import { type FocusEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
-import { PasswordField } from '../ui/field.tsx'
+import { PasswordField } from '../ui/password-field.tsx'
 
 interface NewPasswordFieldProps {
   name: string

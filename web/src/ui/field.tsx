@@ -1,13 +1,11 @@
-import { Eye, EyeOff } from 'lucide-react'
-import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { refusalText } from '../messages/refusals.ts'
-import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import { ErrorText } from './error-text.tsx'
 import styles from './field.module.css'
 
-interface FieldProps {
+export interface FieldProps {
   label: string
   hint?: ReactNode
   /** The error of the value; announced together with the input. */
@@ -109,7 +107,7 @@ function errorSentence(label: string, said: string): string {
   return message.charAt(0).toUpperCase() + message.slice(1)
 }
 
-type InputProps = Omit<ComponentProps<'input'>, 'className' | 'style'>
+export type InputProps = Omit<ComponentProps<'input'>, 'className' | 'style'>
 
 export function TextField({
   label,
@@ -122,46 +120,6 @@ export function TextField({
   return (
     <Field {...{ label, hint, error, problem }} {...(isOptional && { isOptional })}>
       {(attributes) => <input type="text" spellCheck={false} {...input} {...attributes} className={styles.input} />}
-    </Field>
-  )
-}
-
-/** A password that can be revealed; pasting works. */
-export function PasswordField({ label, hint, error, ...input }: FieldProps & InputProps) {
-  const t = useTranslations('common')
-  const [isShown, setShown] = useState(false)
-  const element = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    // Browsers only offer to store a password if the input is a password field when the form is sent.
-    const hide = () => setShown(false)
-    const form = element.current?.form
-    form?.addEventListener('submit', hide)
-    return () => form?.removeEventListener('submit', hide)
-  }, [])
-  return (
-    <Field {...{ label, hint, error }}>
-      {(attributes) => (
-        <div className={styles.row}>
-          <input
-            ref={element}
-            data-secret
-            {...input}
-            {...attributes}
-            type={isShown ? 'text' : 'password'}
-            spellCheck={false}
-            autoCapitalize="none"
-            className={classes(styles.input, styles.withReveal)}
-          />
-          <span className={styles.reveal}>
-            <IconButton
-              icon={isShown ? EyeOff : Eye}
-              label={t(isShown ? 'hidePassword' : 'showPassword')}
-              aria-pressed={isShown}
-              onClick={() => setShown(!isShown)}
-            />
-          </span>
-        </div>
-      )}
     </Field>
   )
 }

@@ -1,5 +1,4 @@
-import { Tabs as Base } from '@base-ui/react/tabs'
-import type { ReactNode } from 'react'
+import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
 import styles from './tabs.module.css'
 
 interface TabsProps {
@@ -8,22 +7,53 @@ interface TabsProps {
   tabs: readonly { name: string; title: string; content: ReactNode }[]
 }
 
-/** Several contents of which one is shown; the arrow keys change it. */
+const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 }
+
+/** Several contents of which one is shown; the arrow keys, Home and End change it. */
 export function Tabs({ label, tabs }: TabsProps) {
+  const id = useId()
+  const [shown, setShown] = useState(0)
+  const list = useRef<HTMLDivElement>(null)
+  const show = (index: number) => {
+    setShown(index)
+    list.current?.querySelectorAll<HTMLElement>('[role=tab]')[index]?.focus()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = steps[event.key]
+    const next = event.key === 'Home' ? 0 : event.key === 'End' ? tabs.length - 1 : undefined
+    if (step === undefined && next === undefined) return
+    event.preventDefault()
+    show(next ?? (shown + (step ?? 0) + tabs.length) % tabs.length)
+  }
   return (
-    <Base.Root defaultValue={tabs[0]?.name}>
-      <Base.List activateOnFocus aria-label={label} className={styles.list}>
-        {tabs.map(({ name, title }) => (
-          <Base.Tab key={name} value={name} className={styles.tab}>
+    <div>
+      <div ref={list} role="tablist" aria-label={label} className={styles.list}>
+        {tabs.map(({ name, title }, index) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${id}-tab-${index}`}
+            aria-controls={`${id}-panel`}
+            aria-selected={index === shown}
+            tabIndex={index === shown ? 0 : -1}
+            className={styles.tab}
+            onClick={() => setShown(index)}
+            onKeyDown={onKeyDown}
+          >
             {title}
-          </Base.Tab>
+          </button>
         ))}
-      </Base.List>
-      {tabs.map(({ name, content }) => (
-        <Base.Panel key={name} value={name} className={styles.panel}>
-          {content}
-        </Base.Panel>
-      ))}
-    </Base.Root>
+      </div>
+      <div
+        key={shown}
+        id={`${id}-panel`}
+        role="tabpanel"
+        aria-labelledby={`${id}-tab-${shown}`}
+        className={styles.panel}
+      >
+        {tabs[shown]?.content}
+      </div>
+    </div>
   )
 }

@@ -2,7 +2,8 @@ import { Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button, IconButton } from '../../ui/button.tsx'
-import { FieldGroup, PasswordField, TextField } from '../../ui/field.tsx'
+import { FieldGroup, TextField } from '../../ui/field.tsx'
+import { PasswordField } from '../../ui/password-field.tsx'
 import styles from './webhooks.module.css'
 
 interface Header {
