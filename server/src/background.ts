@@ -19,7 +19,9 @@ import { retentionPolicies } from './retention-policies.ts'
 import { importQueue } from './intake/work/queue-store.ts'
 import { noteQueue } from './assistant/work/queue-store.ts'
 import { startMail } from './identity/mails/start.ts'
+import { addEntries } from './inbox/entries-store.ts'
 import { startNotifier } from './inbox/notifier.ts'
+import { startReminders } from './crm/tasks/reminders.ts'
 
 interface BackgroundOptions {
   config: Config
@@ -54,17 +56,8 @@ export function startBackground({ config, findOrigin, metrics, ...options }: Bac
   })
   const placing = startPlacing(options)
   const notifier = startNotifier({ ...options, onAdded: () => mail.wake() })
-  const close = async () => {
-    await Promise.all([
-      sweep.close(),
-      placing.close(),
-      notifier.close(),
-      maintenance.close(),
-      keyMaintenance.close(),
-      auditLogMaintenance.close(),
-      organizationRemoval.close(),
-      mail.close(),
-    ])
-  }
+  const reminders = startReminders({ ...options, addNotices: addEntries, onSent: () => mail.wake() })
+  const loops = [sweep, placing, notifier, reminders, maintenance, keyMaintenance, auditLogMaintenance]
+  const close = async () => void (await Promise.all([...loops, organizationRemoval, mail].map((loop) => loop.close())))
   return { mail, close }
 }

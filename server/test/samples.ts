@@ -64,6 +64,9 @@ const conditionalFields: readonly string[] = [
   'tasks.dueAt',
   'tasks.companyId',
   'tasks.dealId',
+  'tasks.remindAt',
+  'tasks.remindBefore',
+  'tasks.recurrence',
 ]
 
 /** Fields whose value the service chooses if none is sent. */
@@ -99,6 +102,8 @@ const uniformFields: readonly string[] = [
   'views.resource',
   'views.isShared',
   'views.ownerId',
+  'tasks.reminderAt',
+  'tasks.nextTaskId',
   'suggestions.engine',
   'suggestions.importId',
   'suggestions.waitingReason',

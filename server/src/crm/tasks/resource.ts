@@ -5,6 +5,7 @@ import {
   flag,
   id,
   instant,
+  integer,
   longText,
   reference,
   text,
@@ -15,6 +16,7 @@ import { condition } from '../../platform/records/declare/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
+import { recurrenceRule } from './recurrence.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 export const taskPriorities = ['low', 'normal', 'high', 'urgent'] as const
@@ -22,13 +24,18 @@ export const taskPriorities = ['low', 'normal', 'high', 'urgent'] as const
 /** Groups of fields of which at most one has a value. */
 const alternatives = [
   ['dueDate', 'dueAt'],
+  ['remindAt', 'remindBefore'],
   ['contactId', 'companyId', 'dealId'],
 ] as const
 
+/** Fields that count from the due date. */
+const fromDueDate = ['remindBefore', 'recurrence'] as const
+
 function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {
   const after = { ...current, ...values }
-  const errors = alternatives.flatMap((names) => {
-    const [first, ...others] = names.filter((name) => (after[name] ?? null) !== null)
+  const hasValue = (name: string) => (after[name] ?? null) !== null
+  const conflicts = alternatives.flatMap((names) => {
+    const [first, ...others] = names.filter(hasValue)
     // The invalid field is one that was sent.
     const sent = others.find((name) => name in values) ?? first
     const other = [first, ...others].find((name) => name !== sent)
@@ -36,10 +43,21 @@ function prepare(values: JsonObject, current: JsonObject | undefined): Prepared 
       ? [{ field: sent, message: `cannot be combined with ${other}; set that to null` }]
       : []
   })
+  const dangling = ['dueDate', 'dueAt'].some(hasValue) ? [] : fromDueDate.filter(hasValue)
+  const errors = [
+    ...conflicts,
+    ...dangling.map((name) =>
+      name in values
+        ? { field: name, message: 'counts from the due date: send dueDate or dueAt, too' }
+        : { field: dueFieldOf(values), message: `is needed by ${name}; set that to null, too` },
+    ),
+  ]
   const isDone = values.done ?? current?.done
   const hidden = isDone === (current?.done ?? false) ? {} : { done_at: isDone ? 'now' : null }
   return { values, hidden, errors }
 }
+
+const dueFieldOf = (values: JsonObject): string => ('dueAt' in values && !('dueDate' in values) ? 'dueAt' : 'dueDate')
 
 /** Something that a person has to do, about a contact, a company, a deal or nothing in particular. */
 export const tasks = defineResource({
@@ -55,6 +73,13 @@ export const tasks = defineResource({
   search: ['title'],
   reach: ownedBy('assigneeId'),
   history: { except: [] },
+  hidden: {
+    // Instants whose messages were not sent yet.
+    unsent_reminder_at: 'timestamptz',
+    unsent_deadline_at: 'timestamptz',
+    // The time of the day of a series, on a day whose clocks skip it.
+    recurrence_time: 'text',
+  },
   prepare,
   requiredParents: [
     { resource: contacts, column: 'contact_id' },
@@ -93,6 +118,42 @@ export const tasks = defineResource({
       description: '`dueAt`, or the instant when `dueDate` ends in `timeZone`',
       readOnly: true,
       order: 'indexed',
+    }),
+    remindAt: {
+      ...instant({
+        label: 'Remind at',
+        description: 'The assignee is reminded at this instant. Cannot be combined with `remindBefore`',
+      }),
+      // Without an example: that of a body has `remindBefore`.
+      schema: { type: 'string', format: 'date-time' },
+    },
+    remindBefore: integer({
+      label: 'Remind before',
+      description:
+        'The assignee is reminded so many minutes before `dueAt`, or before the end of `dueDate` by the clocks in `timeZone`. Needs a due date',
+      min: 0,
+      max: 40_320,
+    }),
+    reminderAt: timestamp({
+      label: 'Reminder',
+      description: 'When the assignee is reminded, by `remindAt` or `remindBefore`',
+      readOnly: true,
+    }),
+    recurrence: {
+      ...text({
+        label: 'Repeats',
+        description:
+          'A recurrence rule of RFC 5545 (RRULE) with FREQ (DAILY, WEEKLY, MONTHLY or YEARLY), INTERVAL, BYMONTH, BYMONTHDAY, BYDAY, BYSETPOS, COUNT, UNTIL and WKST. When the task is done, the next one is created. Needs a due date',
+        max: 300,
+      }),
+      schema: { type: 'string', minLength: 1, maxLength: 300, examples: ['FREQ=WEEKLY;BYDAY=MO'] },
+      normalize: recurrenceRule,
+    },
+    nextTaskId: reference('tsk', {
+      label: 'Next task',
+      description: 'The one that was created when this one was done, if it repeats',
+      readOnly: true,
+      hasNoForeignKey: true,
     }),
     assigneeId: reference('usr', {
       label: 'Assignee',

@@ -9,25 +9,31 @@ import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
+import { reminderOf, unsentAfter } from './reminder.ts'
 import { tasks } from './resource.ts'
-import type { Change, PendingChange } from '../../platform/records/declare/changes.ts'
+import { Series } from './series-store.ts'
+import type { Change, PendingChange, WriteSteps } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 export const taskStore: StandardStore = {
   resource: tasks,
   write: (transaction, changes, options) => {
     const days = new DueDays(transaction, changes)
-    return writeSet(transaction, tasks, changes, {
-      ...options,
-      steps: {
-        readAhead: () => days.readAhead(),
-        async beforeWrite(_, pending) {
-          days.assignPeople(pending)
-          await days.assignDeadlines(pending)
-        },
-        alongWrite: (_, pending) => recordActivity(transaction, pending),
+    const series = new Series(transaction)
+    const steps: WriteSteps = {
+      readAhead: () => days.readAhead(),
+      async beforeWrite(_, pending) {
+        const now = Date.now()
+        days.assignPeople(pending)
+        await days.assignDeadlines(pending)
+        pending.forEach((change) => assignReminder(change, now))
+        await series.plan(pending, now)
+        // Only then, because it takes another round trip.
+        if (!series.isEmpty) steps.afterWrite = () => series.write(taskStore)
       },
-    })
+      alongWrite: (_, pending) => recordActivity(transaction, pending),
+    }
+    return writeSet(transaction, tasks, changes, { ...options, steps })
   },
 }
 
@@ -83,8 +89,26 @@ class DueDays {
       if (!found) throw new Error('every organization has a time zone')
       change.columns.time_zone = found.timeZone
       change.columns.deadline = afterOf(change).dueAt ?? found.end ?? null
+      // That of another due date.
+      if (change.before) change.columns.recurrence_time = null
     })
   }
+}
+
+const remindingFields = ['remindAt', 'remindBefore', 'dueDate', 'dueAt', 'assigneeId']
+
+/** Stores when the task reminds, and what is still to be sent. */
+function assignReminder(change: PendingChange, now: number): void {
+  const { before, values, columns } = change
+  const after = afterOf(change)
+  if (!before || remindingFields.some((name) => name in values))
+    columns.reminder_at = reminderOf(after, String(columns.time_zone ?? after.timeZone))
+  const shown = {
+    ...after,
+    ...('reminder_at' in columns && { reminderAt: columns.reminder_at ?? null }),
+    ...('deadline' in columns && { deadline: columns.deadline ?? null }),
+  }
+  Object.assign(columns, unsentAfter(before, shown, now))
 }
 
 const localDayOf = (id: string, { dueDate, assigneeId }: JsonObject): LocalDay => ({

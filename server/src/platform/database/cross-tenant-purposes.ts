@@ -33,6 +33,7 @@ export const crossTenantPurposes = [
   'maintain indexes of properties',
   'follow the feed',
   'send webhooks',
+  'send reminders',
   'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]
