@@ -20,8 +20,8 @@ import { readTask, type Task, type TaskSubject } from './task-data.ts'
 import { SubjectField, subjectNames } from './subject-field.tsx'
 import { tasksChanged } from './use-task-actions.ts'
 import { usePersonZone } from './person-zone.ts'
-import { dayIn, momentOf, timeIn } from './zones.ts'
-import styles from './tasks.module.css'
+import { ScheduleFields } from './schedule-fields.tsx'
+import { scheduleOf, scheduleValues } from './schedule.ts'
 
 interface NewTaskProps {
   /** The initial record. */
@@ -109,7 +109,6 @@ interface TaskFormProps {
 }
 
 function TaskForm({ task, title, subject: before, assigneeId, submitLabel, onCancel, onSubmit }: TaskFormProps) {
-  const t = useTranslations('tasks')
   const labelOf = useLabel()
   const choiceLabel = useChoiceLabel()
   const zone = usePersonZone()
@@ -117,9 +116,9 @@ function TaskForm({ task, title, subject: before, assigneeId, submitLabel, onCan
   const draft = `task ${task?.id ?? 'new'}`
   const [assignee, setAssignee] = useDraft<unknown>(`${draft} assignee`, () => assigneeId)
   const [subject, setSubject] = useDraft(`${draft} subject`, () => before)
+  const [schedule, setSchedule] = useDraft(`${draft} schedule`, () => scheduleOf(task, zone))
   const property = tasks && propertyOf(tasks, 'assigneeId')
   const priorities = tasks?.fields.find(({ name }) => name === 'priority')?.choices ?? []
-  const due = task?.dueAt ? new Date(task.dueAt) : undefined
   return (
     <Form
       isGuarded
@@ -127,30 +126,19 @@ function TaskForm({ task, title, subject: before, assigneeId, submitLabel, onCan
       submitLabel={submitLabel}
       onCancel={onCancel}
       onSubmit={(values) =>
-        onSubmit({ ...valuesOf(values, zone), ...noSubject, ...subject, assigneeId: assignee ?? null })
+        onSubmit({
+          ...valuesOf(values),
+          ...scheduleValues(schedule, zone),
+          ...noSubject,
+          ...subject,
+          assigneeId: assignee ?? null,
+        })
       }
     >
       {(errorOf) => (
         <>
           <TextField label={labelOf('Title')} name="title" defaultValue={title} error={errorOf('title')} spellCheck />
-          <div className={styles.dueFields}>
-            <TextField
-              label={t('dueOn')}
-              type="date"
-              name="day"
-              isOptional
-              defaultValue={due ? dayIn(zone, due) : (task?.dueDate ?? undefined)}
-              error={errorOf('dueDate')}
-            />
-            <TextField
-              label={t('dueTime')}
-              type="time"
-              name="time"
-              isOptional
-              defaultValue={due && timeIn(zone, due)}
-              error={errorOf('dueAt')}
-            />
-          </div>
+          <ScheduleFields schedule={schedule} errorOf={errorOf} onChange={setSchedule} />
           {property && (
             <PropertyInput property={property} value={assignee} error={errorOf('assigneeId')} onChange={setAssignee} />
           )}
@@ -180,14 +168,8 @@ const noSubject = Object.fromEntries(subjectNames.map((name) => [name, null]))
 const subjectOf = (task: Task): TaskSubject =>
   Object.fromEntries(subjectNames.flatMap((name) => (task[name] === null ? [] : [[name, task[name]]])))
 
-/** A day alone is a due day; with a time, it is an instant. A time alone means today. */
-function valuesOf({ title = '', day, time, priority, body }: FormValues, zone: string): object {
-  const due = time === undefined ? undefined : momentOf(day ?? dayIn(zone, new Date()), time, zone)
-  return {
-    title: title.trim(),
-    priority,
-    body: body ?? null,
-    dueDate: due ? null : (day ?? null),
-    dueAt: due?.toISOString() ?? null,
-  }
-}
+const valuesOf = ({ title = '', priority, body }: FormValues): object => ({
+  title: title.trim(),
+  priority,
+  body: body ?? null,
+})

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { Ellipsis, Pencil, Repeat, Trash2 } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { IconButton } from '../ui/button.tsx'
@@ -8,6 +8,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Avatar, Tag, tintOfState } from '../ui/tag.tsx'
 import { useChoiceLabel } from '../views/choices.ts'
 import { Due } from './due.tsx'
+import { useRuleSentence } from './rule-sentence.ts'
 import { EditTask } from './task-dialog.tsx'
 import type { ShownTask } from './task-data.ts'
 import { useTaskActions } from './use-task-actions.ts'
@@ -26,6 +27,7 @@ export function TaskRow({ task, assignee, children }: TaskRowProps) {
   const t = useTranslations('tasks')
   const common = useTranslations('common')
   const choiceLabel = useChoiceLabel()
+  const sentenceOf = useRuleSentence()
   const { mayChange, mayDelete, toggle, remove } = useTaskActions()
   const [isEditing, setEditing] = useState(false)
   const row = useRef<HTMLDivElement>(null)
@@ -43,6 +45,12 @@ export function TaskRow({ task, assignee, children }: TaskRowProps) {
         </Link>
         <span className={styles.about}>
           <Due task={task} />
+          {typeof task.recurrence === 'string' && (
+            <span className={styles.repeats}>
+              <Repeat size={12} aria-hidden />
+              {sentenceOf(task.recurrence)}
+            </span>
+          )}
           {task.priority !== 'normal' && (
             <Tag tint={tintOfState(task.priority, task.priority)}>{choiceLabel(task.priority)}</Tag>
           )}

@@ -114,7 +114,7 @@ test('what cannot be stored is sent later', async () => {
   expect([await sendAll(), (await entries()).length]).toEqual([1, 1])
 })
 
-test('another time or another assignee is told again, and the same one is not', async () => {
+test('another time or another assignee is reported again, and the same one is not', async () => {
   const task = await create({ remindAt: inMinutes(10) })
   await change(task, { title: 'Call Ada', priority: 'high' })
   await pass(10)

@@ -17,7 +17,7 @@ export interface RemindersOptions {
   onSent: () => void
 }
 
-/** Seconds between two searches of a distributed database: nobody announces that a time has come. */
+/** Seconds between two searches of all organizations: nobody announces that a time has come. */
 const sweepSeconds = 10
 
 /** Sends what tasks have to say at a time: reminders, and that they are overdue. Several processes share the work. */

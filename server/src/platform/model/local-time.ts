@@ -1,8 +1,6 @@
-/** A moment on the clocks of a place. */
+/** What clocks show: `2026-11-27` and `17:30:00.000`. */
 export interface LocalTime {
-  /** `YYYY-MM-DD` */
   day: string
-  /** `HH:MM:SS.mmm` */
   time: string
 }
 
@@ -26,7 +24,6 @@ export function instantOf({ day, time }: LocalTime, timeZone: string): number {
 
 export const dayMilliseconds = 86_400_000
 
-/** Milliseconds that a time zone is ahead of UTC. */
 function offsetAt(instant: number, timeZone: string): number {
   const text = formatOf(timeZone).format(instant)
   const [, sign, hours, minutes, seconds = '0'] = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(text) ?? []
@@ -35,7 +32,6 @@ function offsetAt(instant: number, timeZone: string): number {
   return sign === '-' ? -length : length
 }
 
-/** Cached: to make one takes longer than everything else here. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
