@@ -21,6 +21,7 @@ const verification = [
   'server/src/assistant/work/analysis-crashes',
   'server/src/feed/feed-crashes',
   'server/src/inbox/inbox-crashes',
+  'server/src/crm/tasks/reminders-crashes',
   'server/src/webhooks/webhook-crashes',
   'server/src/intake/work/imports-crashes',
   'server/src/intake/work/imports-database-kills',
