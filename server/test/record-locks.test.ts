@@ -247,6 +247,16 @@ test('nothing is removed of an import that is being enabled', async () => {
   expect(refused.status).toBe(423)
 })
 
+test('a task that is open again takes no next one back that is being changed', async () => {
+  const task = await create('/v5/tasks', { title: 'Report', dueDate: '2036-01-07', recurrence: 'FREQ=DAILY' })
+  const send = (done: boolean) => call('PATCH', `/v5/tasks/${task.id}`, { body: { done } })
+  const { nextTaskId: id } = (await send(true)).body
+  const held = changing('tasks', { id }, sql`title = 'Another report', revision = revision + 1`)
+  const reopened = await locks.whileHeld(held, () => send(false))
+  expect([reopened.status, reopened.body.nextTaskId]).toEqual([200, id])
+  expect(await read(`/v5/tasks/${id}`)).toMatchObject({ title: 'Another report' })
+})
+
 /** Files whose locks are for work in the background, and the tests that hold or race them. */
 const heldElsewhere: Readonly<Record<string, string>> = {
   'platform/http/limits/shared-rate-limit-store.ts': 'platform/http/limits/shared-rate-limit.test.ts',
@@ -254,6 +264,7 @@ const heldElsewhere: Readonly<Record<string, string>> = {
   'operations/maintenance/retention-store.ts': 'platform/operations/maintenance/maintenance-service.test.ts',
   'contacts/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',
   'last-activity/': 'crm/last-activity/lock-order.test.ts',
+  'tasks/reminders-store.ts': 'crm/tasks/reminders.test.ts',
   'refused-pushes/': 'intake/accept/refusals.test.ts',
   'rows/store.ts': 'intake/rows/rows-races.test.ts',
   'intake/removal/removal-store.ts: ganization_id = ? and import_id': 'intake/removal/removal.test.ts',
