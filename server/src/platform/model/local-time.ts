@@ -10,10 +10,7 @@ export function localTimeOf(instant: number, timeZone: string): LocalTime {
   return { day, time: time.slice(0, -1) }
 }
 
-/**
- * When clocks in a time zone show this: the first time if they show it twice, and if they skip it, as much later as they
- * skip.
- */
+/** When clocks in a time zone show this: the first time if they do twice, and later by what they skip if never. */
 export function instantOf({ day, time }: LocalTime, timeZone: string): number {
   const shown = Date.parse(`${day}T${time}Z`)
   const before = shown - offsetAt(shown - dayMilliseconds, timeZone)
