@@ -23,6 +23,7 @@ const verification = [
   'server/src/inbox/inbox-crashes',
   'server/src/crm/tasks/reminders-crashes',
   'server/src/webhooks/webhook-crashes',
+  'server/src/inbox/digest/digest-crashes',
   'server/src/intake/work/imports-crashes',
   'server/src/intake/work/imports-database-kills',
   'server/src/intake/work/imports-expired-leases',

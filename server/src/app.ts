@@ -19,6 +19,7 @@ import { docsRoutes } from './api/docs/routes.ts'
 import { exampleDataPart } from './crm/example-data/routes.ts'
 import { inboxPart } from './inbox/routes.ts'
 import { homeRoutes } from './api/home/routes.ts'
+import { pushRoutes } from './inbox/push/routes.ts'
 import { importPart } from './intake/imports/routes.ts'
 import { acceptanceRoutes } from './identity/invitations/acceptance.ts'
 import { invitations } from './identity/invitations/resource.ts'
@@ -134,6 +135,7 @@ const parts: readonly Part[] = [
   },
   feedPart(() => resources),
   inboxPart,
+  { routes: pushRoutes },
   auditLogPart(declaredActions),
   { resources: [mails], routes: mailRoutes },
   systemPart,

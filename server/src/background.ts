@@ -19,8 +19,10 @@ import { retentionPolicies } from './retention-policies.ts'
 import { importQueue } from './intake/work/queue-store.ts'
 import { noteQueue } from './assistant/work/queue-store.ts'
 import { startMail } from './identity/mails/start.ts'
+import { startDigests } from './inbox/digest/start.ts'
 import { addEntries } from './inbox/entries-store.ts'
 import { startNotifier } from './inbox/notifier.ts'
+import { startPush } from './inbox/push/start.ts'
 import { startReminders } from './crm/tasks/reminders.ts'
 
 interface BackgroundOptions {
@@ -38,6 +40,8 @@ interface BackgroundOptions {
 /** Background work of one process for the whole service: sends mails, purges data, rotates signing keys. */
 export function startBackground({ config, findOrigin, metrics, ...options }: BackgroundOptions) {
   const mail = startMail({ ...config, findOrigin, ...options })
+  const push = startPush({ ...config, ...options })
+  const digests = startDigests({ ...options, wakeMail: () => mail.wake() })
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),
@@ -57,7 +61,8 @@ export function startBackground({ config, findOrigin, metrics, ...options }: Bac
   const placing = startPlacing(options)
   const notifier = startNotifier({ ...options, onAdded: () => mail.wake() })
   const reminders = startReminders({ ...options, addNotices: addEntries, onSent: () => mail.wake() })
-  const loops = [sweep, placing, notifier, reminders, maintenance, keyMaintenance, auditLogMaintenance]
-  const close = async () => void (await Promise.all([...loops, organizationRemoval, mail].map((loop) => loop.close())))
+  const messages = [notifier, reminders, push, digests, mail]
+  const loops = [sweep, placing, ...messages, maintenance, keyMaintenance, auditLogMaintenance, organizationRemoval]
+  const close = async () => void (await Promise.all(loops.map((loop) => loop.close())))
   return { mail, close }
 }

@@ -43,6 +43,10 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     'spent_challenges',
     'factor_failures',
     'pending_events',
+    // Notifications of browsers
+    'push_keys',
+    'push_subscriptions',
+    'push_messages',
     // The organization and import of a secret URL
     'import_triggers',
   ],
@@ -60,6 +64,7 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     'inbox_settings',
     'inbox_changes',
     'inbox_positions',
+    'inbox_digests',
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',

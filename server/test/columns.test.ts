@@ -167,7 +167,7 @@ test.each(tables)('the columns of %s are nullable exactly where their fields are
 
 /** Tables without an `organization_id`. */
 const installationTables = [
-  ...['instance', 'organizations', 'rate_limits', 'schema_migrations', 'signing_keys', 'users'],
+  ...['instance', 'organizations', 'push_keys', 'rate_limits', 'schema_migrations', 'signing_keys', 'users'],
   // Credentials and logins of people, independent of their organizations.
   ...[
     'factor_failures',
@@ -179,6 +179,7 @@ const installationTables = [
     'spent_challenges',
     'totp_secrets',
   ],
+  'push_subscriptions',
 ]
 
 const tenantTables = async (): Promise<string[]> => {
@@ -207,6 +208,7 @@ const indexesWithoutOrganization = [
   'import_triggers_pkey',
   'mails_pkey',
   'one_time_tokens_pkey',
+  ...['push_messages_entry_unique', 'push_messages_pkey'],
   'sso_steps_pkey',
 ]
 

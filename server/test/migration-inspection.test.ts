@@ -8,6 +8,11 @@ const lastOfFirstRelease = 9
 
 /** What migrations do to processes of the previous release, and why it fails no request. Every entry is needed. */
 const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '0014_push.sql': {
+    'drops constraint mails_kind_check': 'The next statement adds it again, with one kind more.',
+    'may refuse rows of mails: constraint mails_kind_check':
+      'It accepts every kind that the previous release knows, as that of 0011 does.',
+  },
   '0012_inbox.sql': {
     'drops constraint mails_kind_check': 'The next statement adds it again, with one kind more.',
     'may refuse rows of mails: constraint mails_kind_check':

@@ -5,6 +5,7 @@ import { startIdentityProvider } from './identity-provider.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
 import { callAs, goodPassword, receiveLinkToken, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { until } from './processes.ts'
+import { subscribeElsewhere } from './push-receiver.ts'
 import { startTestService, type TestService } from './service.ts'
 import { followLink, followToCallback, logInMember, newMember, createSsoFixture } from './single-sign-on-fixture.ts'
 import { dump } from './dump.ts'
@@ -65,6 +66,7 @@ async function issueAll(service: TestService): Promise<Issued> {
     body: { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { 'x-secret': header } },
   })
   expect(webhook.status, webhook.text).toBe(201)
+  const browser = await subscribeElsewhere(call)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
   await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
   return {
@@ -89,6 +91,8 @@ async function issueAll(service: TestService): Promise<Issued> {
     'client secret': clientSecret,
     'secret of a webhook': webhook.body.secret.slice('whsec_'.length),
     'header of a webhook': header,
+    'endpoint of a browser': browser.endpoint,
+    'secret of a browser': browser.auth,
   }
 }
 

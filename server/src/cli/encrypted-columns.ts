@@ -15,6 +15,8 @@ const encryptedColumns = [
   { table: 'sso_connections', column: 'client_secret_encrypted', id: 'id', type: 'uuid', purpose: 'client secret' },
   { table: 'webhook_secrets', column: 'secret_sealed', id: 'id', type: 'uuid', purpose: 'webhook secret' },
   { table: 'webhooks', column: 'headers_sealed', id: 'id', type: 'uuid', purpose: 'webhook headers' },
+  { table: 'push_keys', column: 'private_key_sealed', id: 'id', type: 'uuid', purpose: 'push key' },
+  { table: 'push_subscriptions', column: 'target_sealed', id: 'id', type: 'uuid', purpose: 'push subscription' },
 ] as const satisfies readonly EncryptedColumn[]
 
 interface EncryptedColumn {
@@ -44,6 +46,9 @@ const removalStatements: Readonly<Record<string, string>> = {
     set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
     where client_secret_encrypted is not null`,
   'webhook_secrets.secret_sealed': 'delete from webhook_secrets',
+  // Browsers subscribe to the public key, so they subscribe again.
+  'push_keys.private_key_sealed': 'delete from push_keys',
+  'push_subscriptions.target_sealed': 'delete from push_subscriptions',
   'webhooks.headers_sealed': `update webhooks set headers_sealed = null, header_names = '{}', status = 'disabled', status_reason = 'secret_lost',
     revision = revision + 1, updated_at = now()`,
 }

@@ -22,6 +22,7 @@ import {
 } from '../../test/second-factors.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../test/identity-provider.ts'
 import { mailOf, newPerson } from '../../test/mail-queue.ts'
+import { subscribeElsewhere } from '../../test/push-receiver.ts'
 import { callAs, loggedIn, logIn } from '../../test/people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
@@ -138,6 +139,7 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   const refused = await storeRefusal(before.open, organization, 'remains readable')
   const webhook = { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { one: 'two' } }
   expect((await organization.call('POST', '/v5/webhooks', { body: webhook })).status).toBe(201)
+  await subscribeElsewhere(owner.call)
   const keySet = (await before.open.anonymous('GET', '/.well-known/jwks.json')).body
   await before.close()
   const [old, encryptedBefore] = [await secretIn(), await readEncryptedValues()]

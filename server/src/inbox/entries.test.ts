@@ -204,12 +204,15 @@ test.each(['is removed', 'leaves'])('a person who %s leaves nothing behind in th
     await created(owner.call, '/v5/tasks', { title: 'Call Ada', assigneeId: userId })
   await untilEntries(anna, 1)
   await patched(anna.call, '/v5/inbox/settings', { digestAt: '10:00' })
+  const digested = sql`insert into inbox_digests (organization_id, user_id, last_day)
+    values (${uuidOf(owner.organizationId)}::uuid, ${uuidOf(anna.userId)}::uuid, '2026-11-27')`
+  await service.database.crossTenantQuery('check the database', digested)
   const answer =
     how === 'leaves'
       ? await anna.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)
       : await owner.call('DELETE', `/v5/members/${anna.userId}`)
   expect(answer.status, answer.text).toBe(204)
-  for (const table of ['inbox_entries', 'inbox_settings', 'inbox_changes']) {
+  for (const table of ['inbox_entries', 'inbox_settings', 'inbox_changes', 'inbox_digests']) {
     const rows = await service.database.crossTenantQuery<{ userId: string }>(
       'check the database',
       sql`select user_id as "userId" from ${identifier(table)} where user_id = ${uuidOf(anna.userId)}::uuid`,

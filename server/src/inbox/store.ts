@@ -54,7 +54,7 @@ export async function removeInbox(
   db: CrossTenantConnection | Transaction,
   { organizationId, userId }: Member,
 ): Promise<void> {
-  for (const table of ['inbox_entries', 'inbox_settings', 'inbox_changes'])
+  for (const table of ['inbox_entries', 'inbox_settings', 'inbox_changes', 'inbox_digests'])
     await db.query(sql`
       delete from ${identifier(table)}
       where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid and ${anyOrganization(db)}`)

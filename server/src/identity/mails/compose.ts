@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { createOneTimeToken, type OneTimePurpose } from '../access/one-time-token-store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { accountChanges } from './store.ts'
+import { accountChanges, type DigestLine } from './store.ts'
 import type { MailKind } from './kinds.ts'
 import { type Message, sanitizeName } from './message.ts'
 import type { QueuedMail } from './queue-store.ts'
@@ -39,6 +39,7 @@ const composers: Readonly<Record<MailKind, Compose>> = {
   'account-changed': accountChanged,
   webhook,
   reminder,
+  digest,
 }
 
 const notYou = 'If you did not request this, ignore this mail. Nothing happens unless the link is opened.'
@@ -236,6 +237,31 @@ async function reminder(db: CrossTenantConnection, mail: QueuedMail, service: Se
       `Organization: ${sanitizeName(organization)}`,
       { label: 'Open the task', url: `${service.origin}${path ?? ''}` },
       'Settings of your inbox decide which reminders are mailed.',
+    ],
+  }
+  return { ...toPerson(person, message), organizationId: mail.organizationId }
+}
+
+async function digest(db: CrossTenantConnection, mail: QueuedMail, service: ServiceAddress): Promise<Composition> {
+  const person = await findAddressee(db, mail)
+  const organization = await findOrganizationName(db, mail.organizationId)
+  if (!person || organization === undefined) return accountGone
+  const { count, lines: text, path } = mail.facts
+  const lines = JSON.parse(text ?? '[]') as DigestLine[]
+  const others = Number(count) - lines.length
+  const inbox = `${service.origin}${path ?? ''}`
+  const message: Message = {
+    subject: `New in your inbox: ${count ?? ''}`,
+    parts: [
+      `This is new for you at ${service.host}.`,
+      `Organization: ${sanitizeName(organization)}`,
+      ...lines.map((line) => ({
+        label: `${line.says}: ${sanitizeName(line.title)}`,
+        url: `${service.origin}${line.path}`,
+      })),
+      ...(others > 0 ? [`There are ${others} more in your inbox.`] : []),
+      { label: 'Open your inbox', url: inbox },
+      { label: 'Choose what is mailed to you, and when', url: `${inbox}/settings` },
     ],
   }
   return { ...toPerson(person, message), organizationId: mail.organizationId }

@@ -8,6 +8,7 @@ export const mailKinds = {
   'account-changed': 'A notice that a password, second factor, address or session was changed.',
   webhook: 'A notice that a webhook fails, was disabled or has recovered.',
   reminder: 'A reminder of a task, or a notice that it is overdue.',
+  digest: 'What is new in the inbox of a person, once a day.',
 } as const
 export type MailKind = keyof typeof mailKinds
 export const mailKindNames = Object.keys(mailKinds) as [MailKind, ...MailKind[]]

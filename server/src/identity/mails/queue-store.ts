@@ -95,16 +95,20 @@ export async function endMail(
     update mails set status = ${end.status}, last_error = ${reason}, ended_at = now(), run_at = null, lease = null,
       dropped_at = case when ${end.status} = 'dropped' then now() end,
       body_sealed = case when ${end.status} = 'dropped' then null else body_sealed end,
+      facts = facts - ${namesOfRecords}::text[],
       updated_at = now(), revision = revision + 1
     where id = ${id}::uuid`)
 }
+
+/** Facts with titles of records, which the mail has in it: they are not stored longer than it. */
+const namesOfRecords = ['title', 'lines']
 
 /** Records that the mail server accepted the mail, and deletes its contents. */
 export async function markSent(database: Database, { id, lease }: ClaimedMail): Promise<void> {
   await database.crossTenantQuery(
     'send mails',
     sql`update mails set status = 'sent', sent_at = now(), ended_at = now(), run_at = null, lease = null,
-        body_sealed = null, last_error = null, updated_at = now(), revision = revision + 1
+        body_sealed = null, facts = facts - ${namesOfRecords}::text[], last_error = null, updated_at = now(), revision = revision + 1
       where id = ${id}::uuid and lease = ${lease}::uuid`,
   )
 }
@@ -120,6 +124,7 @@ export async function markUnsent(
     'send mails',
     sql`update mails set status = case when ${delaySeconds === undefined}::boolean then 'failed' else status end,
         ended_at = case when ${delaySeconds === undefined}::boolean then now() end,
+        facts = case when ${delaySeconds === undefined}::boolean then facts - ${namesOfRecords}::text[] else facts end,
         run_at = ${next}, lease = null, last_error = ${reason}, updated_at = now(), revision = revision + 1
       where id = ${id}::uuid and lease = ${lease}::uuid`,
   )

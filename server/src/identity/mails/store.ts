@@ -78,6 +78,7 @@ export type NewMail = Recipient &
     | { kind: 'account-changed'; facts: { what: AccountChange } }
     | { kind: 'webhook'; organizationId: string; facts: WebhookFacts }
     | { kind: 'reminder'; organizationId: string; facts: ReminderFacts }
+    | { kind: 'digest'; organizationId: string; facts: DigestFacts }
   )
 
 /** What happened to a webhook, and the host of its URL. */
@@ -89,6 +90,22 @@ export interface WebhookFacts extends Readonly<Record<string, string>> {
 /** Why a mail names a task, its title, and its path in the application. */
 export interface ReminderFacts extends Readonly<Record<string, string>> {
   what: 'reminder' | 'taskDue'
+  title: string
+  path: string
+}
+
+/** What is new in an inbox. */
+export interface DigestFacts extends Readonly<Record<string, string>> {
+  count: string
+  /** The first `DigestLine`s as JSON. */
+  lines: string
+  /** The path of the inbox in the application. */
+  path: string
+}
+
+/** A record that the digest names, why, and its path in the application. */
+export interface DigestLine {
+  says: string
   title: string
   path: string
 }

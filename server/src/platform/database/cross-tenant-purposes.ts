@@ -34,6 +34,7 @@ export const crossTenantPurposes = [
   'follow the feed',
   'send webhooks',
   'send reminders',
+  'send notifications',
   'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

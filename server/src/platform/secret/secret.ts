@@ -58,6 +58,8 @@ export type Purpose =
   | 'refused push'
   | 'webhook secret'
   | 'webhook headers'
+  | 'push key'
+  | 'push subscription'
 
 /** 32 bytes for one purpose, and for one `info` within it (HKDF-SHA-256, RFC 5869). */
 export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>

@@ -13,6 +13,7 @@ import { createBackupFixture } from '../../../../test/backups.ts'
 import { query } from '../../../../test/data-directory.ts'
 import { AuthenticatorApp, completeByRecoveryCode } from '../../../../test/second-factors.ts'
 import { mailOf, newPerson } from '../../../../test/mail-queue.ts'
+import { subscribeElsewhere } from '../../../../test/push-receiver.ts'
 import { loggedIn, logIn, newOwner } from '../../../../test/people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
@@ -74,6 +75,7 @@ async function createSecretData(service: TestService) {
     body: { url: 'https://example.com', events: ['*'], scopes: ['contact:list:read'], headers: { one: 'two' } },
   })
   expect(webhook.status, webhook.text).toBe(201)
+  await subscribeElsewhere(owner.call)
   const refused = await storeRefusal(service, owner, 'is lost with the secret')
   const protectedOwner = await newOwner(service)
   const totp = await protectedOwner.call('POST', '/v5/me/totp')
@@ -124,6 +126,8 @@ test('a restore with a new secret drops all values encrypted with the old one, a
   const path = `/v5/webhooks/${webhook.body.id}`
   const lostWebhook = { status: 'disabled', statusReason: 'secret_lost', headerNames: [] }
   expect((await call('GET', path)).body).toMatchObject(lostWebhook)
+  expect((await call('GET', '/v5/inbox/push-subscriptions')).body).toEqual([])
+  await subscribeElsewhere(call)
   const first = await logIn(service, protectedOwner.email, protectedOwner.password)
   expect(first.body).toMatchObject({ status: 'second_factor_required', factors: ['recovery-code'] })
   expect((await completeByRecoveryCode(service, first.body.pendingToken, recoveryCode)).body.status).toBe('complete')

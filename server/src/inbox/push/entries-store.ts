@@ -1,0 +1,69 @@
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { Queue } from '../../platform/queue/queue.ts'
+import type { EntryKind } from '../kinds.ts'
+import type { EntryResource } from '../records.ts'
+import { type Announced, queueMessages } from './messages-store.ts'
+
+/** Entries that one transaction passes on. */
+const batchSize = 200
+
+/** Organizations with entries that are still to be announced. */
+export const pushQueue: Queue = {
+  kind: 'push',
+  hasWork: (organization) => sql`exists (
+    select from inbox_entries where inbox_entries.organization_id = ${organization} and inbox_entries.push_pending)`,
+  findOrganization: async (database, after) => {
+    const [found] = await database.crossTenantQuery<{ organizationId: string }>(
+      'send notifications',
+      sql`select organization_id as "organizationId" from inbox_entries
+        where organization_id > ${after}::uuid and push_pending order by organization_id limit 1`,
+      'find notifications',
+    )
+    return found?.organizationId
+  },
+  secondsUntilDue: async (database, organizationId) => {
+    const found = await database.crossTenantQuery(
+      'send notifications',
+      sql`select from inbox_entries where organization_id = ${organizationId}::uuid and push_pending limit 1`,
+      'ask for notifications',
+    )
+    return found.length > 0 ? 0 : undefined
+  },
+}
+
+/**
+ * Passes entries of the organization (uuid) on to the browsers of their people, in one transaction: each of them once.
+ * Resolves to false if there was nothing to do.
+ */
+export const passOn = (database: Database, organizationId: string): Promise<boolean> =>
+  database.transaction(serviceActor('maintenance', organizationId), async (transaction) => {
+    const { organization, query } = transaction
+    const announced = await query<Announced>(sql`
+      with pending as (
+        select id from inbox_entries where organization_id = ${organization} and push_pending
+        order by id limit ${batchSize} for update skip locked)
+      update inbox_entries entry set push_pending = false from pending
+      where entry.organization_id = ${organization} and entry.id = pending.id
+      returning entry.id as "entryId", entry.user_id as "userId"`)
+    await queueMessages(transaction, announced)
+    return announced.length > 0
+  })
+
+export interface PushedEntry {
+  kind: EntryKind
+  resource: EntryResource
+  recordId: string
+}
+
+/** The entry (uuid) of the person (uuid), unless they have read it meanwhile. */
+export async function findUnread(
+  { organization, query }: Transaction,
+  { entryId, userId }: Announced,
+): Promise<PushedEntry | undefined> {
+  const [entry] = await query<PushedEntry>(sql`
+    select kind, resource, record_id as "recordId" from inbox_entries
+    where organization_id = ${organization} and id = ${entryId}::uuid and user_id = ${userId}::uuid and not read`)
+  return entry
+}
