@@ -53,7 +53,7 @@ const guidePrograms: Plugin = {
 
 /** Parts that the first page does not need: record parts, suggestions, log-in, forms and settings. */
 const laterParts = [
-  /\/src\/(?:tasks|timeline|deals|settings|imports)\//,
+  /\/src\/(?:tasks|timeline|deals|settings|imports|inbox)\//,
   /\/src\/suggestions\/(?!pending-count)/,
   /\/src\/access\/(?:(?!reauthenticate)[^/]+\.(?:tsx|css)|(?:passkeys|connection-id|profile\/queries)\.ts)$/,
   /\/src\/(?:api\/(?:names|permissions|timeline|post-once)|messages\/duration)\b/,
