@@ -5,6 +5,8 @@ import { SnapshotError, type SnapshotTable } from './format.ts'
 export interface CatalogTable extends SnapshotTable {
   /** Row count according to the statistics. */
   estimate: number
+  /** What a crash of the database may lose: the rows are not part of a backup. */
+  isUnlogged: boolean
 }
 
 export interface Catalog {
@@ -35,8 +37,9 @@ export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<s
     columns: string[]
     needs: string[]
     estimate: number
+    isUnlogged: boolean
   }>(
-    `select class.relname::text as name, class.relkind::text as kind, greatest(class.reltuples, 0)::float8 as estimate,
+    `select class.relname::text as name, class.relpersistence = 'u' as "isUnlogged", class.relkind::text as kind, greatest(class.reltuples, 0)::float8 as estimate,
        (select owner.relname::text from pg_depend join pg_class owner on owner.oid = refobjid
          where class.relkind = 'S' and classid = 'pg_class'::regclass and objid = class.oid and deptype in ('a', 'i')) as owner,
        array(select attname::text from pg_attribute
@@ -59,7 +62,10 @@ export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<s
     )
   }
   return {
-    tables: sortByDependency(ours).map(({ name, columns, estimate }) => ({ name, columns, estimate })),
+    tables: sortByDependency(ours).map(({ name, columns, estimate, isUnlogged }) => ({
+      ...{ name, columns, isUnlogged },
+      estimate: isUnlogged ? 0 : estimate,
+    })),
     otherTables: tables.filter(({ name }) => !createdNames.has(name)).map(({ name }) => name),
   }
 }

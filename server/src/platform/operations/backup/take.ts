@@ -240,9 +240,9 @@ async function* contents(
   const total = catalog.tables.reduce((sum, { estimate }) => sum + estimate, 0)
   let done = 0
   yield `${JSON.stringify(header)}\n`
-  for (const { name, columns } of catalog.tables) {
+  for (const { name, columns, isUnlogged } of catalog.tables) {
     const sum = new RowSum()
-    for await (const chunk of copyRows(client, { name, columns })) {
+    for await (const chunk of isUnlogged ? [] : copyRows(client, { name, columns })) {
       sum.add(chunk)
       yield chunk
       onProgress?.(done + sum.rows, total)
