@@ -36,6 +36,7 @@ import { pipelinePart } from './crm/pipelines/routes.ts'
 import { schemaRoutes } from './api/schema/routes.ts'
 import { refusedPushPart } from './intake/refused-pushes/routes.ts'
 import { rowPart } from './intake/rows/routes.ts'
+import { presencePart } from './presence/routes.ts'
 import { stageMovePart } from './crm/stage-moves/routes.ts'
 import { stagePart } from './crm/stages/routes.ts'
 import { secondFactorRoutes } from './identity/second-factors/routes.ts'
@@ -136,6 +137,7 @@ const parts: readonly Part[] = [
   feedPart(() => resources),
   inboxPart,
   { routes: pushRoutes },
+  presencePart(() => resources),
   auditLogPart(declaredActions),
   { resources: [mails], routes: mailRoutes },
   systemPart,

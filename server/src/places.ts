@@ -65,6 +65,8 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     'inbox_changes',
     'inbox_positions',
     'inbox_digests',
+    // Who has which records open
+    'presences',
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',

@@ -13,6 +13,7 @@ import { deletedRecords } from './platform/operations/maintenance/deleted-store.
 import type { RetentionPolicy } from './platform/operations/maintenance/retention-store.ts'
 import { expiredEntries } from './inbox/store.ts'
 import { tablesByPlace } from './places.ts'
+import { endedPresences } from './presence/store.ts'
 import { endedDeliveries } from './webhooks/delivery-store.ts'
 import { endedSecrets } from './webhooks/secrets-store.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
@@ -69,6 +70,7 @@ const orderedPolicies = ({
   endedSecrets,
   endedDeliveries(eventDays),
   expiredEntries,
+  endedPresences,
   storedResponsePolicy,
   endedSessions,
   endedMails,

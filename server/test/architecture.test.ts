@@ -74,7 +74,19 @@ test('the source reader finds each kind of import and each forbidden construct',
 })
 
 /** The parts of the service, each above those that it imports. */
-const parts = ['cli', 'api', 'inbox', 'webhooks', 'feed', 'assistant', 'intake', 'crm', 'identity', 'platform']
+const parts = [
+  'cli',
+  'api',
+  'inbox',
+  'webhooks',
+  'feed',
+  'presence',
+  'assistant',
+  'intake',
+  'crm',
+  'identity',
+  'platform',
+]
 const partOf = (path: string) => /^server\/src\/([^/]+)\//.exec(path)?.[1] ?? ''
 
 test('each part of the service imports only from those below it, and only the command line what assembles them', () => {

@@ -99,6 +99,12 @@ export const shortLivedRows = {
     days: 0,
     row: ({ organization_id, webhook_id }) => ({ organization_id, webhook_id, id: id(), secret_sealed: hash() }),
   },
+  presence: {
+    table: 'presences',
+    since: 'seen_at',
+    days: 1 / 1440,
+    row: ({ organization_id }) => ({ organization_id, session_id: id(), tab: 'main', user_id: id(), places: '[]' }),
+  },
   keyText: {
     table: 'api_key_previous_hashes',
     since: 'ends_at',

@@ -71,6 +71,37 @@ test('a key sees the events of the resources that it may list, and asking for ot
   expect((await withoutFeed('GET', `/v5/events?after=${after}`)).status).toBe(403)
 })
 
+test('the stream says which records have left the reach of its person, and of no others', async () => {
+  const theirs = await create('/v5/contacts', { name: 'Theirs', ownerId: person.userId }, owner.call)
+  const taken = await create('/v5/companies', { name: 'Taken', ownerId: person.userId }, owner.call)
+  const secret = await create('/v5/contacts', { name: 'Secret', ownerId: owner.userId }, owner.call)
+  const after = await position()
+  const change = async (path: string, body: object) =>
+    expect((await owner.call('PATCH', path, { body })).status).toBe(200)
+  await change(`/v5/contacts/${secret.id}`, { ownerId: null })
+  await change(`/v5/contacts/${theirs.id}`, { city: 'Rome' })
+  await change(`/v5/contacts/${theirs.id}`, { ownerId: owner.userId })
+  await change(`/v5/contacts/${theirs.id}`, { city: 'Paris' })
+  await change(`/v5/companies/${taken.id}`, { ownerId: owner.userId })
+  await change(`/v5/companies/${taken.id}`, { ownerId: person.userId })
+  const leaving = new AbortController()
+  const response = await fetch(`${mailed.service.url}/v5/events/stream?after=${after}`, {
+    headers: { authorization: `Bearer ${person.accessToken}`, 'service-organization-id': owner.organizationId },
+    signal: leaving.signal,
+  })
+  const last = await position()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (text.includes(`id: ${last}\n`)) break
+  }
+  leaving.abort()
+  expect([...text.matchAll(/^event: unreachable\ndata: (.*)$/gm)].map(([, data]) => data)).toEqual([
+    JSON.stringify({ resource: 'contact', recordId: theirs.id }),
+  ])
+  expect(text).not.toContain(secret.id)
+})
+
 test('the stream of a member ends when they are removed, and they get no event from then on', async () => {
   const member = await mailed.join(owner.call, 'member')
   const response = await fetch(`${mailed.service.url}/v5/events/stream`, {

@@ -203,6 +203,24 @@ test.each([
   expect(body.details[0].message).toContain(message)
 })
 
+test('a position of some seconds ago is before what has happened since then', async () => {
+  const before = await position()
+  const age = (seconds: number) =>
+    query(sql`update events set written_at = written_at - make_interval(secs => ${seconds}::integer)
+      where organization_id = ${own()}`)
+  const positionOf = async (seconds: number) =>
+    (await call('GET', `/v5/events/position?secondsAgo=${seconds}`)).body.position
+  await age(1000)
+  expect(await positionOf(600)).toBe(before)
+  await create('/v5/companies', { name: 'Engines' })
+  const between = await position()
+  await age(100)
+  for (let index = 0; index < 101; index++) await create('/v5/companies', { name: `Motors ${index}` })
+  const last = await position()
+  expect([await positionOf(0), await positionOf(90), await positionOf(300)]).toEqual([last, between, before])
+  expect((await call('GET', '/v5/events/position?secondsAgo=601')).status).toBe(400)
+})
+
 test('a position that the feed does not have is refused, and the error says how to start again', async () => {
   const other = await service.newOrganization()
   const later = (await position()).replace(/\d+$/, (number) => String(Number(number) + 1))

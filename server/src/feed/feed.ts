@@ -4,6 +4,7 @@ import { joinLoops, type Loop, startLoop } from '../platform/background/loop.ts'
 import type { Database } from '../platform/database/database.ts'
 import { isTransient } from '../platform/database/failures.ts'
 import type { Actor, Caller } from '../platform/model/caller.ts'
+import { PresenceWatch } from '../presence/presence.ts'
 import type { NoticedPerson, Notices } from './notices.ts'
 import { findRevoked, placeEvents, readFollowed } from './positions-store.ts'
 
@@ -43,6 +44,8 @@ const noticeInterval = 500
 /** Wakes those who follow the feeds of organizations when there are events: one statement asks for all of them. */
 export class Feed {
   readonly notices: Notices
+  /** Who has which records open. */
+  readonly presence: PresenceWatch
   readonly #database: Database
   readonly #looking: Loop
   readonly #checking: Loop
@@ -51,7 +54,9 @@ export class Feed {
   readonly #streams = new Map<AbortController, Actor>()
   #isClosed = false
 
-  constructor({ database, log, ready, notices }: FeedOptions) {
+  constructor(options: FeedOptions) {
+    const { database, log, ready, notices } = options
+    this.presence = new PresenceWatch(options)
     this.#database = database
     this.notices = notices
     const onError = (error: unknown) => {
@@ -150,7 +155,7 @@ export class Feed {
     this.#isClosed = true
     for (const controller of this.#streams.keys()) controller.abort()
     for (const { end } of this.#waiting) end(false)
-    await joinLoops([this.#looking, this.#checking, this.#noticing]).close()
+    await Promise.all([joinLoops([this.#looking, this.#checking, this.#noticing]).close(), this.presence.close()])
   }
 }
 

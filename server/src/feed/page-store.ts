@@ -2,7 +2,7 @@ import type { Connection } from '../platform/database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../platform/model/sql.ts'
 import type { EventKind } from '../platform/records/declare/event-kinds.ts'
 import { listedAcrossParents, type Resource } from '../platform/records/declare/define.ts'
-import { isRestricted, type Scope } from '../platform/records/filter/scope.ts'
+import { isBounded, type Scope } from '../platform/records/filter/scope.ts'
 import { root } from '../platform/records/filter/target.ts'
 import { withinReach } from '../platform/records/page/page.ts'
 import { scopeOf } from '../platform/records/page/read.ts'
@@ -102,10 +102,6 @@ function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedReques
   ]
   return join(parts, ' and ')
 }
-
-const isBounded = (resource: Resource, scope: Scope): boolean =>
-  isRestricted(resource, scope) ||
-  (resource.requiredParents ?? []).some((parent) => isRestricted(parent.resource, scope))
 
 /** Of a record that is within the reader's reach today, also if it is deleted. */
 const withinBounds = (resource: Resource, scope: Scope): Sql => sql`(

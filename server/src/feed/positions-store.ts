@@ -86,6 +86,29 @@ export async function readLastPosition(database: Database, db: Connection): Prom
   return { epoch: feed.epoch, number: Number(feed.number) }
 }
 
+/** How many of the last events are looked at: first a few, because usually little has happened. */
+const lookedAt = [100, 10_000]
+
+/** The position before the events of the last seconds; of more than ten thousand, before the last ones. */
+export async function readPositionBefore(database: Database, db: Connection, seconds: number): Promise<Position> {
+  const last = await readLastPosition(database, db)
+  const numberBefore = async (limit: number) => {
+    const [found] = await db.query<{ number: string | null; isOlder: boolean | null }>(sql`
+      select min("position") filter (where is_recent) - 1 as number, not bool_and(is_recent) as "isOlder"
+      from (select "position", written_at > clock_timestamp() - make_interval(secs => ${seconds}::integer) as is_recent
+        from events where organization_id = ${db.organization} and "position" > 0 and "position" <= ${last.number}::bigint
+        order by "position" desc limit ${limit}) looked_at`)
+    return { number: Number(found?.number ?? last.number), isEnough: found?.isOlder !== false }
+  }
+  let before = last.number
+  for (const limit of lookedAt) {
+    const { number, isEnough } = await numberBefore(limit)
+    before = number
+    if (isEnough) break
+  }
+  return { epoch: last.epoch, number: before }
+}
+
 const hasWaiting = (organization: Sql): Sql =>
   sql`exists (select from events where events.organization_id = ${organization} and events."position" is null)`
 

@@ -6,11 +6,12 @@ import { closedObject } from '../platform/records/routes/daily-statistics.ts'
 import { eventSchema } from './event.ts'
 import { hasMore, readCurrent, showEvents } from './current.ts'
 import { formatPosition } from './position.ts'
-import { readLastPosition } from './positions-store.ts'
+import { readLastPosition, readPositionBefore } from './positions-store.ts'
 import { openStream } from './stream.ts'
 import { defaultLimit, filterParameters, maxLimit, maxWait, parseWish, path, start } from './wish.ts'
 
 const example = '3f9a1c07-184'
+const maxSecondsAgo = 600
 const positionSchema = { type: 'string', description: 'Opaque; send it as `after`.' }
 
 export function feedPart(resources: () => readonly Resource[]): Part {
@@ -30,12 +31,27 @@ const positionRoute: ReadRoute = {
   operation: 'getEventPosition',
   summary: 'Get the position of the latest event',
   description: 'Keep it before you read all records: the feed continues from it, so that nothing is missed.',
-  query: { kind: 'none' },
+  query: {
+    kind: 'parameters',
+    parameters: {
+      secondsAgo: `The position before the events of the last seconds, 0 to ${maxSecondsAgo}, for an application that has begun to read before it asks.`,
+    },
+    examples: { secondsAgo: '5' },
+    allowsOthers: false,
+  },
+  errors: [400],
   responses: {
     200: { kind: 'schema', component: 'EventPosition', schema: closedObject({ position: positionSchema }) },
   },
-  async handle({ services, db }) {
-    const position = formatPosition(await readLastPosition(services.database, db))
+  async handle({ services, db, query }) {
+    const text = query.find(({ name }) => name === 'secondsAgo')?.value ?? '0'
+    const seconds = /^\d{1,3}$/.test(text) ? Number(text) : -1
+    if (seconds < 0 || seconds > maxSecondsAgo) {
+      const message = `expected an integer from 0 to ${maxSecondsAgo}`
+      throw invalidParameters([{ field: 'secondsAgo', message }])
+    }
+    const read = seconds === 0 ? readLastPosition : readPositionBefore
+    const position = formatPosition(await read(services.database, db, seconds))
     return { status: 200, text: JSON.stringify({ position }) }
   },
 }
@@ -103,7 +119,7 @@ const streamRoute = (followed: () => readonly Resource[]): ReadRoute => ({
   operation: 'streamEvents',
   summary: 'Stream the changes of all records',
   description:
-    'Server-sent events: the data of each is an event as in the list, and its id is its position. The stream continues behind `Last-Event-ID` or `after`, otherwise it begins now. It ends when the credential does; connect again then. With an access token, it also has events of the type `inbox`, without an id: `{"unread": 3}` at the beginning and whenever the person’s inbox changes.',
+    'Server-sent events: the data of each is an event as in the list, and its id is its position. The stream continues behind `Last-Event-ID` or `after`, otherwise it begins now. A person who has logged in also gets events `presence`, which are not in the feed: their `records` say who else (`people`) has a record open and whether they edit it, and `isComplete` that nobody has another one open. Somebody who does not see all records gets `unreachable` with the `resource` and the `recordId` of one that has left their reach. With an access token, it also has events of the type `inbox`, without an id: `{"unread": 3}` at the beginning and whenever the person’s inbox changes. It ends when the credential does; connect again then.',
   query: {
     kind: 'parameters',
     parameters: {

@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream'
+import type { Caller } from '../platform/model/caller.ts'
 import type { ReadRequest, RouteResponse } from '../platform/http/route.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { CredentialChanged } from '../platform/database/failures.ts'
+import type { Viewer } from '../presence/viewer.ts'
 import { type CurrentPage, hasMore, readCurrent, showEvents } from './current.ts'
 import type { Notice } from './notices.ts'
 import { formatPosition } from './position.ts'
 import { readLastPosition } from './positions-store.ts'
+import { findUnreachable } from './unreachable-store.ts'
 import { parseWish, type Wish } from './wish.ts'
 
 /** Milliseconds after which a silent stream sends a comment, so that proxies do not give it up. */
@@ -22,10 +25,16 @@ export async function openStream(request: ReadRequest, followed: readonly Resour
   // Before the stream begins, so that an error has its status.
   const first = await readCurrent(request, wish)
   const follower = services.feed.follow(caller)
-  const stream = Readable.from(textsOf(request, wish, { first, followed, ended: follower.ended }), {
-    objectMode: false,
+  const pauses = new Pauses(follower.ended)
+  const viewer = showsPeople(caller, wish)
+    ? services.feed.presence.view({ db, userId: caller.userId, ...wish, onNews: () => pauses.end() })
+    : undefined
+  const told: Streamed['told'] = { notice: undefined }
+  const stream = Readable.from(textsOf(request, wish, { first, followed, pauses, viewer, told }), { objectMode: false })
+  stream.once('close', () => {
+    follower.leave()
+    if (viewer) services.feed.presence.leave(viewer)
   })
-  stream.once('close', () => follower.leave())
   return {
     status: 200,
     stream,
@@ -38,47 +47,99 @@ export async function openStream(request: ReadRequest, followed: readonly Resour
   }
 }
 
+/** Does the stream show who has which records open? Programs follow changes, and a filter by kind leaves this out. */
+const showsPeople = (caller: Caller, { kinds }: Wish): boolean => caller.kind === 'session' && kinds === undefined
+
+/** The times during which a stream waits for events; the end of the stream ends them. */
+class Pauses {
+  readonly ended: AbortSignal
+  #current = new AbortController()
+
+  constructor(ended: AbortSignal) {
+    this.ended = ended
+    ended.addEventListener('abort', () => this.end())
+  }
+
+  begin(): AbortSignal {
+    this.#current = new AbortController()
+    if (this.ended.aborted) this.end()
+    return this.#current.signal
+  }
+
+  end(): void {
+    this.#current.abort()
+  }
+}
+
 interface Streamed {
   first: CurrentPage
   followed: readonly Resource[]
-  ended: AbortSignal
+  pauses: Pauses
+  viewer: Viewer | undefined
+  /** What the stream has told a person last of their own state; nothing yet, or to a program. */
+  told: { notice: Notice | undefined }
 }
 
 /** What is sent. A client that reads slowly is asked for nothing more: the next page is read when this one is gone. */
 async function* textsOf(
   request: ReadRequest,
   wish: Wish,
-  { first, followed, ended }: Streamed,
+  { first, followed, pauses, viewer, told }: Streamed,
 ): AsyncGenerator<string> {
-  const { services, caller, db } = request
   yield `retry: ${reconnection}\n\n`
-  const readNotice = () => services.feed.notices.read(db, caller.userId).catch(endOfStream)
-  let notice = caller.kind === 'session' ? await readNotice() : undefined
   // A client that connects again has missed what changed meanwhile.
-  if (notice) yield textOf(notice)
-  for (let page = first; ;) {
+  if (request.caller.kind === 'session') yield* noticeOf(request, told)
+  for (let [page, after] = [first, numberOf(wish)]; ;) {
+    const range = { after, reached: page.reached, resources: wish.resources }
+    const unreachable = await findUnreachable(request.db, range).catch(endOfStream)
+    if (unreachable === undefined) return
+    for (const record of unreachable) yield `event: unreachable\ndata: ${JSON.stringify(record)}\n\n`
     for (const event of showEvents(page, followed))
       yield `id: ${String(event.position)}\ndata: ${JSON.stringify(event)}\n\n`
     const position = { epoch: page.epoch, number: page.reached }
     // Lets a client continue here although it got no event, and keeps a silent connection alive.
     if (page.events.at(-1)?.position !== page.reached) yield `id: ${formatPosition(position)}\n\n`
-    const noticed = notice && { userId: caller.userId, number: notice.number }
-    const isNoticed =
-      !hasMore(page) &&
-      (await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, { signal: ended, noticed }))
-    if (ended.aborted) return
-    if (isNoticed) {
-      notice = await readNotice()
-      if (!notice) return
-      yield textOf(notice)
-    }
+    if (!hasMore(page)) yield* textsBetween(request, page.reached, { pauses, viewer, told })
+    if (pauses.ended.aborted) return
     const next = await readCurrent(request, { ...wish, after: position }).catch(endOfStream)
     if (next === undefined) return
-    page = next
+    ;[page, after] = [next, page.reached]
   }
 }
 
-const textOf = ({ event, data }: Notice): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+const numberOf = ({ after }: Wish): number => (typeof after === 'object' ? after.number : 0)
+
+/** Until there are events, or it is time for a sign of life: what is not in the feed. */
+async function* textsBetween(
+  request: ReadRequest,
+  reached: number,
+  { pauses, viewer, told }: Pick<Streamed, 'pauses' | 'viewer' | 'told'>,
+): AsyncGenerator<string> {
+  const { services, caller } = request
+  const end = performance.now() + heartbeat
+  for (;;) {
+    const signal = pauses.begin()
+    const people = viewer?.take()
+    if (people !== undefined) {
+      yield `event: presence\ndata: ${people}\n\n`
+      // More may have come while this one was sent.
+      continue
+    }
+    const noticed = told.notice && { userId: caller.userId, number: told.notice.number }
+    const left = end - performance.now()
+    const isNoticed = await services.feed.waitFor(caller.organizationId, reached, left, { signal, noticed })
+    if (pauses.ended.aborted || (!isNoticed && !signal.aborted)) return
+    if (isNoticed) yield* noticeOf(request, told)
+  }
+}
+
+/** What has changed for the person; nothing if the credential ends, as the next page reports. */
+async function* noticeOf({ services, caller, db }: ReadRequest, told: Streamed['told']): AsyncGenerator<string> {
+  const notice = await services.feed.notices.read(db, caller.userId).catch(endOfStream)
+  if (!notice) return
+  told.notice = notice
+  yield `event: ${notice.event}\ndata: ${JSON.stringify(notice.data)}\n\n`
+}
 
 /** The stream ends: the client connects again and gets the error with its status. Others are those of the service. */
 function endOfStream(error: unknown): undefined {

@@ -32,6 +32,7 @@ export const crossTenantPurposes = [
   'refresh renderings',
   'maintain indexes of properties',
   'follow the feed',
+  'show who is present',
   'send webhooks',
   'send reminders',
   'send notifications',

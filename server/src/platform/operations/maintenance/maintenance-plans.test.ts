@@ -80,6 +80,7 @@ beforeAll(async () => {
       key: randomUUID(),
     }),
     webhook_secrets: () => ({ webhook_id: recordId, id: randomUUID(), secret_sealed: hash() }),
+    presences: () => ({ session_id: randomUUID(), tab: 'main', user_id: user, places: '[]' }),
     webhook_deliveries: () => ({
       ...{
         webhook_id: recordId,

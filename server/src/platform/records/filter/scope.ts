@@ -37,6 +37,11 @@ export function reachConditions(
 export const isRestricted = (resource: Resource, scope: Scope): boolean =>
   reachConditions(resource, scope, raw('record')).length > 0
 
+/** Does the reader see only some of the records, also because of their parents? */
+export const isBounded = (resource: Resource, scope: Scope): boolean =>
+  isRestricted(resource, scope) ||
+  (resource.requiredParents ?? []).some((parent) => isRestricted(parent.resource, scope))
+
 function ownership({ ownerField, teamField }: Reach, level: string, { reach }: Reader, record: Sql): Sql[] {
   if (ownerField === undefined || !reach || level === 'all') return []
   const owner = sql`${record}.${identifier(columnOf(ownerField))}`
@@ -69,20 +74,20 @@ function followedCondition({ resource, column, isRequired, when }: Followed, sco
 export function indexableReach(resource: Resource, scope: Scope, record: Sql, isNeeded: Sql = raw('true')): Sql[] {
   const { reach, requiredParents = [], singular } = resource
   const level = scope.actor.reach?.levels[singular] ?? 'all'
-  const isBounded = ({ resource: other }: Pick<Followed, 'resource'>) => isRestricted(other, scope)
+  const isReachBounded = ({ resource: other }: Pick<Followed, 'resource'>) => isRestricted(other, scope)
   // An array, because an index needs one.
   const isAmongReached = ({ resource: other, column }: Pick<Followed, 'resource' | 'column'>) =>
     sql`${record}.${identifier(column)} = any(array(select reached.id from ${identifier(other.table)} reached
       where reached.organization_id = ${scope.organization} and reached.deleted_at is null
         and ${isNeeded}${andWithinReach(other, scope, raw('reached'))}))`
   const parents = requiredParents.map((one) =>
-    isBounded(one) ? isAmongReached(one) : sql`${record}.${identifier(one.column)} is not null`,
+    isReachBounded(one) ? isAmongReached(one) : sql`${record}.${identifier(one.column)} is not null`,
   )
   return [
     ...(reach ? ownership(reach, level, scope.actor, record) : []),
-    ...(requiredParents.some(isBounded) ? [sql`(${join(parents, ' or ')})`] : []),
+    ...(requiredParents.some(isReachBounded) ? [sql`(${join(parents, ' or ')})`] : []),
     ...(reach?.follows ?? [])
-      .filter((followed) => followed.isRequired && isBounded(followed))
+      .filter((followed) => followed.isRequired && isReachBounded(followed))
       .map((followed) => isAmongReached(followed)),
   ]
 }
