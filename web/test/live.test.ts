@@ -53,7 +53,7 @@ browserTest('two people see each other’s changes in a list, its count, a recor
     await openLive({ path: '/contacts?query=Shared+Ada' }),
     await openLive({ as: 'member', path: `/contacts/${id}` }),
   ]
-  await first.getByRole('gridcell', { name: 'Shared Ada', exact: true }).waitFor()
+  await first.getByRole('link', { name: 'Shared Ada', exact: true }).waitFor()
   const count = (page: Page) => page.locator('h1 + [role=status]')
   expect(await count(first).innerText()).toBe('1 record')
   // The second person renames the contact, then the first one adds another.
@@ -61,9 +61,9 @@ browserTest('two people see each other’s changes in a list, its count, a recor
   await second.keyboard.press('Control+a')
   await second.keyboard.type('Shared Ada Byron')
   await second.keyboard.press('Enter')
-  await first.getByRole('gridcell', { name: 'Shared Ada Byron', exact: true }).waitFor()
+  await first.getByRole('link', { name: 'Shared Ada Byron', exact: true }).waitFor()
   await send(call, 'POST', '/v5/contacts', { name: 'Shared Ada the second' })
-  await first.getByRole('gridcell', { name: 'Shared Ada the second', exact: true }).waitFor()
+  await first.getByRole('link', { name: 'Shared Ada the second', exact: true }).waitFor()
   await expect.poll(() => count(first).innerText()).toBe('2 records')
   // The first person changes the record that the second one looks at.
   await send(call, 'PATCH', `/v5/contacts/${id}`, { city: 'Ockham' })
@@ -81,7 +81,7 @@ browserTest('two people see each other’s changes in a list, its count, a recor
   await second.getByRole('button', { name: 'Restore' }).waitFor()
   await expect.poll(() => count(first).innerText()).toBe('1 record')
   await second.getByRole('button', { name: 'Restore' }).click()
-  await first.getByRole('gridcell', { name: 'Shared Ada Byron', exact: true }).waitFor()
+  await first.getByRole('link', { name: 'Shared Ada Byron', exact: true }).waitFor()
 })
 
 browserTest('a card that somebody else moves appears in its column with the totals, and keeps the focus', async () => {

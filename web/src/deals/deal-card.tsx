@@ -8,6 +8,7 @@ import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { Tip } from '../ui/tip.tsx'
 import { dayOf, formatMoney } from '../views/money.ts'
+import { PeopleHere } from '../views/people-here.tsx'
 import { useReferenceTitle } from '../views/reference-title.tsx'
 import styles from './deals.module.css'
 import { type Deal, rottingDays, type Stage } from './records.ts'
@@ -57,6 +58,7 @@ export function DealCard({ deal, stage, stop, canMove, onMenu }: DealCardProps) 
             <span className="truncate">{titleOf(companies, company)}</span>
           </>
         ) : undefined}
+        <PeopleHere recordId={deal.id} isOver />
       </div>
       <div className={styles.cardLine}>
         <strong className={`${styles.amount} truncate`}>

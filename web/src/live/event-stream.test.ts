@@ -16,9 +16,11 @@ async function blocksIn(text: string, size: number): Promise<StreamBlock[]> {
 }
 
 test('blocks are the same however the bytes are cut, and one that is incomplete is dropped', async () => {
-  const text = 'retry: 2000\n\nid: a-1\ndata: {"name":"Jörg: 💡"}\n\n: \nid: a-2\n\nid: a-3\ndata: {"cut"'
+  const text =
+    'retry: 2000\n\nevent: presence\ndata: {}\n\nid: a-1\ndata: {"name":"Jörg: 💡"}\n\n: \nid: a-2\n\nid: a-3\ndata: {"cut"'
   const expected = [
-    { id: undefined, data: '' },
+    { event: undefined, id: undefined, data: '' },
+    { event: 'presence', id: undefined, data: '{}' },
     { id: 'a-1', data: '{"name":"Jörg: 💡"}' },
     { id: 'a-2', data: '' },
   ]

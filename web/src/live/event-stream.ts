@@ -1,5 +1,6 @@
-/** A block of server-sent events: its id, if it has one, and its data, which is empty in a heartbeat. */
+/** A block of server-sent events: its name and id, if it has them, and its data, which is empty in a heartbeat. */
 export interface StreamBlock {
+  event: string | undefined
   id: string | undefined
   data: string
 }
@@ -26,10 +27,11 @@ export async function* blocksOf(body: ReadableStream<Uint8Array>): AsyncGenerato
 }
 
 function parseBlock(block: string): StreamBlock {
-  const parsed: StreamBlock = { id: undefined, data: '' }
+  const parsed: StreamBlock = { event: undefined, id: undefined, data: '' }
   const data: string[] = []
   for (const line of block.split('\n')) {
     const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? []
+    if (name === 'event') parsed.event = value
     if (name === 'id') parsed.id = value
     if (name === 'data') data.push(value)
   }

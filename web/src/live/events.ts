@@ -32,6 +32,16 @@ export function sharedEvent({ resource, kind, recordId, revision, values, change
   }
 }
 
+/** A record that the person does not see any longer, as the stream says it. */
+export type UnreachableRecord = Pick<FeedEvent, 'resource' | 'recordId'>
+
+/** For this person, it is as if it was deleted. */
+export const unreachableEvent = ({ resource, recordId }: UnreachableRecord): SharedEvent => ({
+  ...{ resource, recordId, kind: 'deleted', revision: null, personId: null },
+  ids: [recordId],
+  fields: [],
+})
+
 /** Does a record mention any of these ids, such as in the name of its company? */
 export function mentionsAny(record: object, ids: ReadonlySet<string>): boolean {
   return (

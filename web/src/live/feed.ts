@@ -1,6 +1,7 @@
 import { apiOrigin, authorizedFetch } from '../api/session.ts'
 import { blocksOf } from './event-stream.ts'
-import { type SharedEvent, sharedEvent } from './events.ts'
+import { type SharedEvent, sharedEvent, unreachableEvent, type UnreachableRecord } from './events.ts'
+import type { PeopleEvent } from './people.ts'
 
 /** Milliseconds during which events are collected. */
 const batchTime = 250
@@ -11,6 +12,8 @@ const maxGap = 5 * 60_000
 /** A stream that lasts shorter counts as a failure. */
 const minLife = 5000
 const firstPause = 500
+/** How far back the service looks. */
+const maxSecondsAgo = 600
 const maxPause = 30_000
 
 /** Events that follow each other, and the positions before and after them. */
@@ -29,20 +32,26 @@ interface Receiver {
   onLoss(position: string): void
   /** The person may not follow events. */
   onRefused(): void
+  onPeople(event: PeopleEvent): void
+  /** The service has sent something, which it does every 15 s, also while timers of a hidden tab rest. */
+  onHeard(): void
 }
 
 /** The one connection of a browser to the feed: reads events, and connects again behind the last one. */
 export class FeedConnection {
   position: string | undefined
   readonly #receiver: Receiver
+  readonly #since: number
   #isStopped = false
   #connection = new AbortController()
   #heardAt = Date.now()
   #watchdog: ReturnType<typeof setTimeout> | undefined
   #endPause: () => void = () => undefined
 
-  constructor(position: string | undefined, receiver: Receiver) {
+  /** `since`: when the first data were requested. */
+  constructor({ position, since }: { position: string | undefined; since: number }, receiver: Receiver) {
     this.position = position
+    this.#since = since
     this.#receiver = receiver
     addEventListener('online', this.#connectAgain)
     document.addEventListener('visibilitychange', this.#wake)
@@ -86,13 +95,15 @@ export class FeedConnection {
 
   /** Starts to follow now, possibly after a gap. */
   async #begin(signal: AbortSignal): Promise<boolean> {
-    const response = await get('position', signal)
+    const isGap = this.position !== undefined
+    // What happened meanwhile may be missing in the first data. After a gap, everything is read again.
+    const seconds = Math.min(maxSecondsAgo, Math.ceil((Date.now() - this.#since) / 1000) + 1)
+    const response = await get(isGap ? 'position' : `position?secondsAgo=${seconds}`, signal)
     if (!response.ok) {
       await response.body?.cancel()
       return this.#isAllowed(response)
     }
     const { position } = (await response.json()) as { position: string }
-    const isGap = this.position !== undefined
     this.position = position
     this.#heardAt = Date.now()
     if (isGap) this.#receiver.onLoss(position)
@@ -119,11 +130,12 @@ export class FeedConnection {
     }
     try {
       this.#heard()
-      for await (const { id, data } of blocksOf(body)) {
+      for await (const { event, id, data } of blocksOf(body)) {
         this.#heard()
         reached = id ?? reached
-        // What has no id is not an event of the feed.
-        if (data !== '' && id !== undefined)
+        if (event === 'presence') this.#receiver.onPeople(JSON.parse(data) as PeopleEvent)
+        if (event === 'unreachable') events.push(unreachableEvent(JSON.parse(data) as UnreachableRecord))
+        if (event === undefined && data !== '')
           events.push(sharedEvent(JSON.parse(data) as Parameters<typeof sharedEvent>[0]))
         if (reached !== this.position) timer ??= setTimeout(flush, batchTime)
       }
@@ -138,6 +150,7 @@ export class FeedConnection {
     this.#heardAt = Date.now()
     clearTimeout(this.#watchdog)
     this.#watchdog = setTimeout(this.#connectAgain, maxSilence)
+    this.#receiver.onHeard()
   }
 
   readonly #connectAgain = (): void => {

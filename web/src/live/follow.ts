@@ -4,9 +4,13 @@ import { queryClient } from '../api/query-client.ts'
 import { type SessionScope, sessionScope, whenSessionIsLeft } from '../api/session.ts'
 import { publish, publishLoss, type SharedEvent } from './events.ts'
 import { type Batch, FeedConnection } from './feed.ts'
+import { everybody, forgetPeople, type PeopleEvent, showPeople } from './people.ts'
+import { nowhere, onPlacesChanged, ownPlaces, type Places } from './places.ts'
 import './refetch.ts'
+import { Signs } from './signs.ts'
 
 const neededScope = { resource: 'event', action: 'list', permission: 'read', guarded: false } as const
+const signScope = { resource: 'presence', action: 'update', permission: 'write', guarded: false } as const
 /** Milliseconds between two refetches of everything, for a person whose role does not show them events. */
 const refusedInterval = 15_000
 /** Milliseconds for which batches are stored for new tabs: longer than a page takes to load. */
@@ -18,6 +22,10 @@ type Message =
   | { kind: 'welcome'; since: number; events: readonly SharedEvent[]; position: string }
   | { kind: 'batch'; batch: Batch }
   | { kind: 'loss'; position: string }
+  | { kind: 'people'; event: PeopleEvent }
+  /** The tab with the connection asks the others which records they have open. */
+  | { kind: 'where' }
+  | { kind: 'places'; tab: string; places: Places }
 
 /** What this page follows. */
 let current: Follower | undefined
@@ -47,6 +55,8 @@ class Follower {
   readonly #since: number
   readonly #channel: BroadcastChannel
   readonly #waiting = new AbortController()
+  readonly #tab = crypto.getRandomValues(new Uint32Array(2)).join('-')
+  #signs: Signs | undefined
   #connection: FeedConnection | undefined
   #position: string | undefined
   #recent: { at: number; batch: Batch }[] = []
@@ -60,6 +70,12 @@ class Follower {
     this.#channel.onmessage = ({ data }: MessageEvent<Message>) => this.#receive(data)
     this.#post({ kind: 'hello', since })
     const { signal } = this.#waiting
+    signal.addEventListener(
+      'abort',
+      onPlacesChanged(() => this.#announce()),
+    )
+    addEventListener('pagehide', () => this.#leave(), { signal })
+    addEventListener('pageshow', () => this.#announce(), { signal })
     const lead = () => this.#lead()
     // On plain HTTP, browsers have no locks: each tab has a connection.
     const leading = isSecureContext ? navigator.locks.request(name, { signal }, lead) : lead()
@@ -72,6 +88,7 @@ class Follower {
 
   stop(): void {
     clearInterval(this.#timer)
+    forgetPeople()
     this.#waiting.abort()
     this.#connection?.stop()
     this.#channel.close()
@@ -82,23 +99,40 @@ class Follower {
     const { credential } = await queryClient.ensureQueryData(meQuery)
     if (this.#waiting.signal.aborted) return
     if (!covers(credential.scopes, neededScope)) return this.#refetchAll()
-    this.#connection = new FeedConnection(this.#position, {
-      onBatch: (batch) => {
-        const now = Date.now()
-        this.#recent = [...this.#recent.filter(({ at }) => now - at < batchMemory), { at: now, batch }]
-        this.#post({ kind: 'batch', batch })
-        publish(batch.events)
+    // Without locks, each tab signs for itself.
+    if (covers(credential.scopes, signScope)) this.#signs = new Signs(isSecureContext ? 'browser' : this.#tab)
+    this.#post({ kind: 'where' })
+    this.#announce()
+    this.#connection = new FeedConnection(
+      { position: this.#position, since: this.#since },
+      {
+        onBatch: (batch) => {
+          const now = Date.now()
+          this.#recent = [...this.#recent.filter(({ at }) => now - at < batchMemory), { at: now, batch }]
+          this.#post({ kind: 'batch', batch })
+          publish(batch.events)
+        },
+        onLoss: (position) => {
+          this.#recent = []
+          this.#post({ kind: 'loss', position })
+          publishLoss()
+        },
+        onRefused: () => {
+          publishLoss()
+          this.#refetchAll()
+        },
+        onPeople: (event) => {
+          this.#post({ kind: 'people', event })
+          showPeople(event)
+        },
+        onHeard: () => {
+          if (this.#signs?.isDue !== true) return
+          this.#post({ kind: 'where' })
+          this.#announce()
+          this.#signs.repeat()
+        },
       },
-      onLoss: (position) => {
-        this.#recent = []
-        this.#post({ kind: 'loss', position })
-        publishLoss()
-      },
-      onRefused: () => {
-        publishLoss()
-        this.#refetchAll()
-      },
-    })
+    )
     await this.#connection.run()
   }
 
@@ -106,10 +140,24 @@ class Follower {
     this.#timer = setInterval(publishLoss, refusedInterval)
   }
 
+  #announce(): void {
+    const places = ownPlaces()
+    if (this.#signs) this.#signs.set(this.#tab, places)
+    else this.#post({ kind: 'places', tab: this.#tab, places })
+  }
+
+  #leave(): void {
+    if (this.#signs) this.#signs.leave(this.#tab)
+    else this.#post({ kind: 'places', tab: this.#tab, places: nowhere })
+  }
+
   #receive(message: Message): void {
     if (message.kind === 'hello') return this.#welcome(message.since)
+    if (message.kind === 'places') return isSecureContext ? this.#signs?.set(message.tab, message.places) : undefined
     // Only without locks, several tabs have a connection.
     if (this.#connection) return
+    if (message.kind === 'where') return this.#announce()
+    if (message.kind === 'people') return showPeople(message.event)
     if (message.kind === 'loss') {
       this.#position = message.position
       return publishLoss()
@@ -132,6 +180,7 @@ class Follower {
     if (position === undefined) return
     const events = this.#recent.filter(({ at }) => at >= since).flatMap(({ batch }) => batch.events)
     this.#post({ kind: 'welcome', since, events, position })
+    this.#post({ kind: 'people', event: everybody() })
   }
 
   #post(message: Message): void {

@@ -9,6 +9,7 @@ import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
 import { propertyOf } from './columns.tsx'
 import { cardFields } from './list-state.ts'
+import { PeopleHere } from './people-here.tsx'
 import { Toggle } from './toggle.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import styles from './card.module.css'
@@ -56,6 +57,7 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
         >
           {title}
         </Link>
+        <PeopleHere recordId={record.id} isOver />
         <span className={`${styles.soft} truncate`}>
           {typeof deadline === 'string' ? <Time value={deadline} /> : about.slice(0, 2).join(' · ')}
         </span>

@@ -3,7 +3,9 @@ import { Maximize2, X } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, titleOf } from '../api/schema.ts'
 import { buttonClasses, IconButton } from '../ui/button.tsx'
+import { useOpenRecord } from '../live/places.ts'
 import { Failure } from '../ui/empty-state.tsx'
+import { PeopleHere } from './people-here.tsx'
 import { PropertyList } from './property-list.tsx'
 import { useRecord } from './use-record.ts'
 import styles from './list.module.css'
@@ -20,6 +22,7 @@ export function PeekPanel({ resource, id, onClose }: PeekPanelProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
   const { data, error, refetch } = useRecord(resource, id)
+  useOpenRecord(id)
   const title = data ? titleOf(resource, data) : ''
   return (
     <aside className={styles.peek} aria-label={t('peek', { title })}>
@@ -27,6 +30,7 @@ export function PeekPanel({ resource, id, onClose }: PeekPanelProps) {
         <h2 className={page.title}>
           <span className="truncate">{title}</span>
         </h2>
+        <PeopleHere recordId={id} />
         <Link
           to="/$resource/$recordId"
           params={{ resource: resource.name, recordId: id }}

@@ -5,6 +5,7 @@ import { useTranslations } from 'use-intl'
 import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
+import { useOpenRecord } from '../live/places.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../registry/resources.ts'
 import { unsavedKinds } from '../preferences/drafts.ts'
@@ -18,6 +19,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { deleteRecords, restoreRecords, useBulkReport } from './bulk.ts'
+import { PeopleHere } from './people-here.tsx'
 import { RecordLayout } from './record-layout.tsx'
 import { PropertyList } from './property-list.tsx'
 import { useRecord } from './use-record.ts'
@@ -132,6 +134,7 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
   const report = useBulkReport(resource)
   const [isDeleting, setDeleting] = useState(false)
   useUndoShortcut()
+  useOpenRecord(record.id)
   const title = titleOf(resource, record)
   const view = resourceViews[resource.name]
   const Actions = actions[resource.name]
@@ -146,6 +149,10 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
   return (
     <>
       <PageBar title={title} leading={<IconButton icon={ArrowLeft} label={common('back')} onClick={back} />}>
+        {/* Screen readers announce who comes. */}
+        <span role="status" className={styles.people}>
+          <PeopleHere recordId={record.id} />
+        </span>
         {Actions && <Actions record={record} />}
         <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
           <CopyRequestItem path={`${resource.path}/${record.id}`} />

@@ -1,5 +1,6 @@
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { useSeen } from '../api/use-seen.ts'
+import { useOpenRecord } from '../live/places.ts'
 import { changeableValue, type ChangeTexts, forgetUnsaved, valueToEdit } from './changes.ts'
 import type { Move } from './editing.ts'
 import { saveValue } from './save-value.ts'
@@ -22,6 +23,7 @@ interface RecordValueEditorProps {
 export function RecordValueEditor(props: RecordValueEditorProps) {
   const { resource, record, property, label, texts, typed, onClose, onCancel } = props
   const seen = useSeen(record)
+  useOpenRecord(record.id, true)
   // A reference is an id, which says nothing to people.
   const shownOf = (of: RecordData) =>
     property.type === 'embedded' ? valueAt(of, `${property.name}.name`) : changeableValue(property, of)

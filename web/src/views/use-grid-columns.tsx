@@ -7,6 +7,7 @@ import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
 import { changeableValue, changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
 import { iconOf, propertyOf } from './columns.tsx'
+import { WithPeople } from './people-here.tsx'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
@@ -41,7 +42,9 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
       const property = propertyOf(resource, name)
       if (!property) return []
       const column = { name, width, isPinned, title: labelOf(property), icon: iconOf(property) }
-      const render = (record: RecordData) => <Value resource={resource} property={property} record={record} />
+      const value = (record: RecordData) => <Value resource={resource} property={property} record={record} />
+      const named = (record: RecordData) => <WithPeople recordId={record.id}>{value(record)}</WithPeople>
+      const render = name === resource.titleField ? named : value
       if (!canEdit || property.isReadOnly) return [{ ...column, orderBy: property.orderBy, render }]
       if (name === resourceViews[resource.name]?.toggle) return [toggleColumn(resource, property, column, textsOf)]
       return [
