@@ -174,7 +174,9 @@ test('a restore reproduces every table, generated column and the schema, and a s
     const before = await tableChecksums(source.connection)
     expect(await fixture.backUp(source, file)).toMatchObject({ code: 0 })
     expect(await fixture.restore(target, file)).toMatchObject({ code: 0 })
-    expect(comparable(await tableChecksums(target.connection))).toEqual(comparable(before))
+    const restored = await tableChecksums(target.connection)
+    expect(comparable(restored)).toEqual(comparable(before))
+    expect(unlogged.map((table) => restored[table]?.rows)).toEqual([0, 0, 0])
     // Positions that readers know are given again: their feeds are new.
     const epoch = 'select epoch from event_feeds'
     expect(await query(target.connection, epoch)).not.toEqual(await query(source.connection, epoch))
@@ -193,6 +195,9 @@ test('a restore reproduces every table, generated column and the schema, and a s
 
 /** Without the contents of the table that a restore changes. */
 const comparable = <Found extends { rows: number }>(tables: Record<string, Found>) => ({
-  ...tables,
+  ...Object.fromEntries(Object.entries(tables).filter(([table]) => !unlogged.includes(table))),
   event_feeds: tables.event_feeds?.rows,
 })
+
+/** Their rows are not part of a backup. */
+const unlogged = ['presences', 'rate_limits', 'wakeups']
