@@ -1,5 +1,5 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { BoardPage } from './board-page.ts'
@@ -142,6 +142,44 @@ browserTest(
     await line.waitFor({ state: 'detached' })
   },
 )
+
+browserTest('a change between the first data and the first position is shown', async () => {
+  const call = await callAs('owner', organization)
+  const { id } = await send(call, 'POST', '/v5/contacts', { name: 'Early Ada' })
+  const page = await openPage({ organization, path: '/forgot-password' })
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/\/v5\/events\/position/, async (route) => {
+    await released
+    await route.continue()
+  })
+  await page.goto(`/contacts/${id}`)
+  await page.getByRole('heading', { name: 'Early Ada', level: 2 }).waitFor()
+  await timeline(page).waitFor()
+  await send(call, 'PATCH', `/v5/contacts/${id}`, { city: 'Ockham' })
+  expect(await page.getByText('Ockham', { exact: true }).count()).toBe(0)
+  release()
+  await page.getByText('Ockham', { exact: true }).first().waitFor()
+})
+
+browserTest('a record that leaves the reach of a person disappears from their list and closes', async () => {
+  const call = await callAs('owner', organization)
+  const members: Json[] = (await call('GET', '/v5/members')).body
+  const userIdOf = (role: string) => members.find((member) => member.role === role).id
+  const [owner, member] = [userIdOf('owner'), userIdOf('member')]
+  const scopes = ['*:*:read', '*:*:write'].map((scope) => `urn:service:${scope}`)
+  const role = await send(call, 'POST', '/v5/roles', { name: 'Sees own', scopes, reach: { contact: 'own' } })
+  await send(call, 'PATCH', `/v5/members/${member}`, { roleId: role.id })
+  onTestFinished(async () => void (await send(call, 'PATCH', `/v5/members/${member}`, { role: 'member' })))
+  const { id } = await send(call, 'POST', '/v5/contacts', { name: 'Reached Ada', ownerId: member })
+  const list = await openLive({ as: 'member', path: '/contacts?query=Reached' })
+  const record = await openLive({ as: 'member', path: `/contacts/${id}` })
+  await list.getByRole('link', { name: 'Reached Ada', exact: true }).waitFor()
+  for (const page of [list, record]) expectErrors(page, /status of 404/)
+  await send(call, 'PATCH', `/v5/contacts/${id}`, { ownerId: owner })
+  await list.getByRole('link', { name: 'Reached Ada', exact: true }).waitFor({ state: 'detached' })
+  await record.getByRole('heading', { name: 'There is nothing here' }).first().waitFor()
+})
 
 browserTest('a conflict is shown while the person is typing, and nothing typed is lost', async () => {
   const call = await callAs('owner', organization)

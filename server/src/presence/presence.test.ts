@@ -109,12 +109,12 @@ test('somebody disappears at once when their session ends, and when they are rem
   await untilShown(stream, {})
 })
 
-test('nothing is shown of other organizations, and about records out of reach, also when they leave it', async () => {
+test('nothing is shown of other organizations and of records out of reach, also when they leave it', async () => {
   const ben = await personWith(mailed, owner, await newRole(owner, 'own'))
   const mine = await create('/v5/contacts', { name: 'Mine', ownerId: ben.userId })
   const task = await create('/v5/tasks', { title: 'Call', assigneeId: ben.userId })
-  const stranger = await newOwner(mailed.service)
-  const foreign = await followPeople(mailed.service.url, stranger)
+  const foreigner = await newOwner(mailed.service)
+  const foreign = await followPeople(mailed.service.url, foreigner)
   onTestFinished(() => foreign.leave())
   const stream = await follow(ben)
   const all = [contact.id, mine.id, task.id]
@@ -129,7 +129,7 @@ test('nothing is shown of other organizations, and about records out of reach, a
   // What somebody cannot reach, they cannot be on.
   const seen = await follow(owner)
   await sign(ben.call, [contact.id, mine.id, task.id])
-  await sign(stranger.call, [contact.id])
+  await sign(foreigner.call, [contact.id])
   await until('their task is shown', () => seen.records.get(task.id)?.length === 2)
   expect([contact.id, mine.id].map((id) => seen.records.get(id))).toEqual([
     people,

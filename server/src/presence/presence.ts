@@ -69,15 +69,13 @@ export class PresenceWatch {
     }
     const presences = changed.length > 0 ? await readPresences(this.#database, changed) : []
     for (const id of changed) {
-      const room = this.#rooms.get(id)
-      if (!room) continue
-      room.presences = presences.filter(({ organizationId }) => organizationId === id)
-      room.state = states.get(id) ?? ''
+      const ofRoom = presences.filter(({ organizationId }) => organizationId === id)
+      this.#rooms.get(id)?.replace(states.get(id) ?? '', ofRoom)
     }
   }
 
   async #updateRooms(): Promise<void> {
-    const sessionIds = [...this.#rooms.values()].flatMap(({ presences }) => presences.map(({ sessionId }) => sessionId))
+    const sessionIds = [...this.#rooms.values()].flatMap((room) => room.sessionIds)
     const open = sessionIds.length > 0 ? await findOpenSessions(this.#database, [...new Set(sessionIds)]) : undefined
     for (const [id, room] of this.#rooms) {
       const changed = room.update((presence) => open?.get(presence.sessionId)?.has(id) === true)

@@ -9,17 +9,34 @@ export interface OpenRecord extends RecordName {
   text: string
 }
 
-/** What people of an organization have open, of whom some may see some. */
+/** What the people of an organization have open. */
 export class Room {
   /** As of `readStates`, when the presences were read. */
   state = ''
-  presences: readonly Presence[] = []
   records: ReadonlyMap<string, OpenRecord> = new Map()
+
+  #presences: readonly Presence[] = []
+  /** Those of people who have access; undefined if they were read again. */
+  #visible: readonly Presence[] | undefined
+
+  get sessionIds(): readonly string[] {
+    return this.#presences.map(({ sessionId }) => sessionId)
+  }
+
+  replace(state: string, presences: readonly Presence[]): void {
+    this.state = state
+    this.#presences = presences
+    this.#visible = undefined
+  }
 
   /** Leaves out those whose session does not give them access any more. Returns the keys of what has changed. */
   update(hasAccess: (presence: Presence) => boolean): string[] {
+    const visible = this.#presences.filter(hasAccess)
+    // Access ends, and does not come back.
+    if (visible.length === this.#visible?.length) return []
+    this.#visible = visible
     const before = this.records
-    this.records = openRecords(this.presences.filter(hasAccess))
+    this.records = openRecords(visible)
     const keys = new Set([...before.keys(), ...this.records.keys()])
     return [...keys].filter((key) => before.get(key)?.text !== this.records.get(key)?.text)
   }
