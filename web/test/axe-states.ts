@@ -176,6 +176,14 @@ export const states: readonly State[] = [
     ),
   },
   {
+    name: 'the people to mention in a note',
+    path: (ids) => `/contacts/${ids.contact}`,
+    enter: async (page) => {
+      await page.getByRole('textbox', { name: 'New note' }).pressSequentially('@')
+      return page.getByRole('listbox', { name: 'Mention a person' })
+    },
+  },
+  {
     name: 'a timeline without entries of a kind',
     path: (ids) => `/deals/${ids.deal}?kind=import`,
     enter: (page) => page.getByRole('button', { name: 'Show all', exact: true }),

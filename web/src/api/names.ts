@@ -7,9 +7,9 @@ export type Names = Readonly<Record<string, string>>
 
 const limit = 100
 
-/** Collects everything that looks like an id, anywhere in a value. */
+/** Collects everything that looks like an id, anywhere in a value; in texts, those of mentions. */
 const idsIn = (value: unknown): string[] => [
-  ...new Set(JSON.stringify(value).match(/(?<=")[a-z]{3}_[0-9a-f]{32}(?=")/g)),
+  ...new Set(JSON.stringify(value).match(/(?<=")[a-z]{3}_[0-9a-f]{32}(?=")|(?<=\]\()usr_[0-9a-f]{32}(?=\))/g)),
 ]
 
 /** Fetches the names of all records that a value refers to: one request per resource. */

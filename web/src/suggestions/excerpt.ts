@@ -1,3 +1,5 @@
+import { plainMentions, withPlainMentions } from '../ui/mentions.ts'
+
 /** Characters of context before and after the evidence. */
 const context = 160
 
@@ -8,9 +10,12 @@ interface Excerpt {
 }
 
 /** The evidence with its context in the note, as plain text on one line. The note may have changed meanwhile. */
-export function excerptOf(note: string, evidence: { start: number; end: number; text: string }): Excerpt {
-  const { start, end, text } = evidence
-  if (note.slice(start, end) !== text) return { before: '', words: text, after: '' }
+export function excerptOf(source: string, evidence: { start: number; end: number; text: string }): Excerpt {
+  if (source.slice(evidence.start, evidence.end) !== evidence.text)
+    return { before: '', words: withPlainMentions(evidence.text), after: '' }
+  const { text: note, indexOf } = plainMentions(source)
+  const [start, end] = [indexOf(evidence.start), indexOf(evidence.end)]
+  const text = note.slice(start, end)
   const before = note.slice(Math.max(start - context, 0), start)
   const after = note.slice(end, end + context)
   return {

@@ -2,6 +2,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNow, useTranslations } from 'use-intl'
 import type { Names } from '../api/names.ts'
+import { withPlainMentions } from '../ui/mentions.ts'
 import { useMayRead } from './sentences.ts'
 import { SuggestionCard } from './suggestion-card.tsx'
 import {
@@ -76,7 +77,7 @@ export function NoteSuggestions({ note, suggestions, names, intent }: NoteSugges
           <SuggestionCard
             suggestion={suggestion}
             names={names}
-            evidence={<blockquote className={styles.quote}>{suggestion.evidence.text}</blockquote>}
+            evidence={<blockquote className={styles.quote}>{withPlainMentions(suggestion.evidence.text)}</blockquote>}
           />
         </li>
       ))}

@@ -18,6 +18,7 @@ import { propertyOf } from '../views/columns.tsx'
 import { useChangedMeanwhile } from '../views/use-changed-meanwhile.ts'
 import { useAuthor } from '../views/author.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
+import { MentionInput } from './mention-input.tsx'
 import { type Entry, readTimelinesAgain, replaceEntries } from '../api/timeline.ts'
 import styles from './timeline.module.css'
 
@@ -156,12 +157,11 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
   }
   return (
     <div className={styles.form}>
-      <textarea
+      <MentionInput
         autoFocus
-        className={styles.input}
         aria-label={t('noteText')}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onText={setText}
         onFocus={({ target }) => target.setSelectionRange(target.value.length, target.value.length)}
         onKeyDown={onKeyDown}
       />

@@ -8,6 +8,7 @@ import { Keys } from '../ui/keys.tsx'
 import { notify } from '../ui/toast.tsx'
 import { reportFailure } from '../views/changes.ts'
 import { type Owner, readTimelinesAgain } from '../api/timeline.ts'
+import { MentionInput } from './mention-input.tsx'
 import styles from './timeline.module.css'
 
 /** The form for a new note. A draft survives leaving and reloading the page. */
@@ -49,13 +50,12 @@ export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
   }
   return (
     <div className={styles.form}>
-      <textarea
+      <MentionInput
         ref={input}
-        className={styles.input}
         aria-label={t('newNote')}
         placeholder={t('notePlaceholder')}
         value={text}
-        onChange={(event) => write(event.target.value)}
+        onText={write}
         onKeyDown={onKeyDown}
       />
       <div className={styles.buttons}>

@@ -12,6 +12,8 @@ import { TaskRow } from '../tasks/task-row.tsx'
 import { Button } from '../ui/button.tsx'
 import { Chip } from '../ui/chip.tsx'
 import { Failure } from '../ui/empty-state.tsx'
+import { MentionNames } from '../ui/markdown.tsx'
+import { withPlainMentions } from '../ui/mentions.ts'
 import { VirtualList, type VirtualListHandle } from '../ui/virtual-list.tsx'
 import { useAuthor } from '../views/author.ts'
 import { ChangeEntry } from './change-entry.tsx'
@@ -99,13 +101,13 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
       </p>
     )
   return (
-    <>
+    <MentionNames value={names}>
       <VirtualList
         ref={list}
         label={t('entries')}
         items={items}
         keyOf={(item) => (item.entry ? item.entry.id : item.day)}
-        textOf={({ entry }) => entry?.note?.body ?? entry?.task?.title ?? ''}
+        textOf={({ entry }) => withPlainMentions(entry?.note?.body ?? '') || (entry?.task?.title ?? '')}
         estimatedHeight={64}
         place={`${owner.id} ${kinds.join()}`}
         renderItem={({ day, entry }, frame) =>
@@ -128,7 +130,7 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
           onNeeded={() => void loadOlder()}
         />
       )}
-    </>
+    </MentionNames>
   )
 }
 

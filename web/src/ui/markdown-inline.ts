@@ -1,4 +1,5 @@
 import { withoutMailHeaders } from './link-address.ts'
+import { mentionAt } from './mentions.ts'
 
 /** A part of a line: text, a line break, or a node with children. */
 export type Inline =
@@ -6,6 +7,7 @@ export type Inline =
   | { type: 'break' }
   | { type: 'strong' | 'emphasis' | 'deleted'; parts: readonly Inline[] }
   | { type: 'link'; href: string; parts: readonly Inline[] }
+  | { type: 'mention'; userId: string; parts: readonly Inline[] }
 
 /** The maximum distance to a closing mark, so that a text without one is fast. */
 const maxLength = 2000
@@ -59,6 +61,7 @@ function partAt(text: string, index: number, depth: number, searched: Searched):
   if (character === '\\' && /[!-/:-@[-`{-~]/.test(next)) return { text: next, end: index + 2 }
   if (character === '`') return codeAt(text, index)
   if (character === '[' || (character === '!' && next === '[')) return linkAt(text, index, depth)
+  if (character === '@' && next === '[') return mentionedAt(text, index)
   if (character === 'h' || character === '<') return addressAt(text, index)
   return delimitedAt(text, index, depth, searched)
 }
@@ -80,6 +83,14 @@ function linkAt(text: string, index: number, depth: number): Found | undefined {
   const parts = label === '' ? [{ type: 'text' as const, text: address }] : partsOf(label, depth + 1)
   const href = withoutMailHeaders(address)
   return { part: { type: 'link', href, parts: parts.map(withoutLink) }, end: index + whole.length }
+}
+
+/** `@[Anna Berg](usr_…)` */
+function mentionedAt(text: string, index: number): Found | undefined {
+  const found = mentionAt(text, index)
+  if (!found) return undefined
+  const { name, userId, length } = found
+  return { part: { type: 'mention', userId, parts: [{ type: 'text', text: `@${name}` }] }, end: index + length }
 }
 
 /** A link inside a link stays text. */

@@ -1,8 +1,12 @@
-import { Fragment, memo, type ReactNode } from 'react'
+import { createContext, Fragment, memo, type ReactNode, use } from 'react'
+import { useTranslations } from 'use-intl'
 import { type Block, blocksOf } from './markdown-blocks.ts'
 import { type Inline, partsOf } from './markdown-inline.ts'
 import { type MarkedWords, type Marker, markerFor } from './markdown-marks.ts'
 import styles from './markdown.module.css'
+
+/** The current names of people, by id. A mention of anybody else has the name that they had when it was written. */
+export const MentionNames = createContext<Readonly<Record<string, string>>>({})
 
 interface MarkdownProps {
   text: string
@@ -87,6 +91,12 @@ function showPart(part: Inline, mark: Marker): ReactNode {
       return <em>{showParts(part.parts, mark)}</em>
     case 'deleted':
       return <del>{showParts(part.parts, mark)}</del>
+    case 'mention':
+      return (
+        <Mention userId={part.userId} written={textOf(part.parts)}>
+          {showParts(part.parts, mark)}
+        </Mention>
+      )
     case 'link':
       return (
         <a href={part.href} target="_blank" rel="noreferrer">
@@ -94,4 +104,20 @@ function showPart(part: Inline, mark: Marker): ReactNode {
         </a>
       )
   }
+}
+
+const textOf = (parts: readonly Inline[]): string => parts.map((part) => ('text' in part ? part.text : '')).join('')
+
+interface MentionProps {
+  userId: string
+  /** `@` and the name at that time. */
+  written: string
+  children: ReactNode
+}
+
+function Mention({ userId, written, children }: MentionProps) {
+  const t = useTranslations('timeline')
+  const name = use(MentionNames)[userId]
+  const isCurrent = name === undefined ? written !== '@' : written === `@${name}`
+  return <span className={styles.mention}>{isCurrent ? children : `@${name ?? t('formerMember')}`}</span>
 }

@@ -83,7 +83,7 @@ export const isSameName = (one: string, other: string): boolean => folded(one) =
 const folded = (text: string): string => text.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 
 /** The records whose name contains the text; for resources without search, which have few records, all are loaded. */
-function useSuggestions(target: ResourceSchema | undefined, text: string, parentId: string | undefined) {
+export function useSuggestions(target: ResourceSchema | undefined, text: string, parentId: string | undefined) {
   const isSearched = target?.search === true
   const wanted = text.trim()
   const nested = useQuery(nestedRecordsQuery(useSchema(), target?.parent ? target : undefined))
