@@ -51,13 +51,14 @@ const guidePrograms: Plugin = {
   },
 }
 
-/** Parts that the first page does not need: record parts, suggestions, log-in, forms and settings. */
+/** Parts that the first page does not need: record parts, suggestions, the inbox, log-in, forms and settings. */
 const laterParts = [
   /\/src\/(?:tasks|timeline|deals|settings|imports|inbox)\//,
   /\/src\/suggestions\/(?!pending-count)/,
+  /\/src\/inbox\/(?!unread-count)/,
   /\/src\/access\/(?:(?!reauthenticate)[^/]+\.(?:tsx|css)|(?:passkeys|connection-id|profile\/queries)\.ts)$/,
   /\/src\/(?:api\/(?:names|permissions|timeline|post-once)|messages\/duration)\b/,
-  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field|password-field|form|form-draft|unsaved-guard))\b/,
+  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field|password-field|form|form-draft|unsaved-guard|mentions))\b/,
 ]
 const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.test(id))
 

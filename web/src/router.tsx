@@ -7,7 +7,7 @@ import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
 import { followChanges } from './live/follow.ts'
-import { loadImportsMessages } from './messages/messages.ts'
+import { loadHomeMessages, loadImportsMessages } from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
 import { parseSearch, type Search, stringifySearch } from './api/search.ts'
 import { Shell } from './shell/shell.tsx'
@@ -83,7 +83,11 @@ const application = createRoute({
 const home = createRoute({
   getParentRoute: () => application,
   path: '/',
-  loader: () => import('./home/my-day.ts').then(({ loadMyDay }) => unlessTroubled(loadMyDay())),
+  loader: () =>
+    Promise.all([
+      loadHomeMessages(currentLanguage()),
+      import('./home/my-day.ts').then(({ loadMyDay }) => unlessTroubled(loadMyDay())),
+    ]),
   component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
 })
 const profile = createRoute({
@@ -97,6 +101,19 @@ const suggestions = createRoute({
   path: '/suggestions',
   loader: () => import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => unlessTroubled(loadInbox())),
   component: lazyRouteComponent(() => import('./suggestions/inbox.tsx'), 'Suggestions'),
+})
+const inbox = createRoute({
+  getParentRoute: () => application,
+  path: '/inbox',
+  loader: ({ location }) =>
+    import('./inbox/inbox-data.ts').then(({ loadInbox }) => loadInbox(location.search as Search)),
+  component: lazyRouteComponent(() => import('./inbox/inbox.tsx'), 'Inbox'),
+})
+const inboxSettings = createRoute({
+  getParentRoute: () => application,
+  path: '/inbox/settings',
+  loader: () => import('./inbox/settings-data.ts').then(({ loadSettings }) => loadSettings()),
+  component: lazyRouteComponent(() => import('./inbox/inbox-settings.tsx'), 'InboxSettings'),
 })
 const imports = createRoute({
   getParentRoute: () => application,
@@ -158,7 +175,19 @@ const routeTree = root.addChildren([
   noOrganization,
   account,
   logout,
-  application.addChildren([home, profile, suggestions, imports, importRecord, settings, settingsSection, list, record]),
+  application.addChildren([
+    home,
+    inbox,
+    inboxSettings,
+    profile,
+    suggestions,
+    imports,
+    importRecord,
+    settings,
+    settingsSection,
+    list,
+    record,
+  ]),
 ])
 
 export const router = createRouter({

@@ -7,6 +7,8 @@ export const widths = [320, 480, 640, 701, 768, 860, 933, 1024, 1280, 1600, 2560
 
 const names = [
   'home',
+  'inbox',
+  'inbox-settings',
   'suggestions',
   'contacts',
   'contact',

@@ -42,6 +42,8 @@ const documented = [
   'no-organization',
   'logout',
   'profile',
+  'inbox',
+  'inbox-settings',
   // The service determines with its own clock which tasks are overdue.
   'tasks',
   'view',

@@ -5,6 +5,7 @@ import { addSampleWebhook } from './sample-webhook.ts'
 import { addRows, type SampleRow } from '../../server/test/import-rows.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
 import { addDeals } from './sample-deals.ts'
+import { addEntries } from './sample-inbox.ts'
 import { demoDay, type OrganizationName, type Role } from './seeded-database.ts'
 
 /** A page of the application with records of the small organization. */
@@ -62,6 +63,8 @@ export const screens: readonly Screen[] = [
   { name: 'logout', route: '/logout', shows: (page) => page.getByRole('button') },
   { name: 'no-organization', route: '/no-organization', shows: text('Harbour Trading') },
   { name: 'home', route: '/', shows: (page) => page.getByRole('main').locator('svg[role=group]').nth(2) },
+  { name: 'inbox', route: '/inbox', shows: (page) => page.getByRole('main').getByRole('listitem').first() },
+  { name: 'inbox-settings', route: '/inbox/settings', shows: (page) => page.getByRole('checkbox').nth(20) },
   {
     name: 'suggestions',
     route: '/suggestions',
@@ -202,6 +205,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     for (const body of sampleViews) await call('POST', '/v5/views', { body: { resource: 'contacts', ...body } })
     await addRows(service, first.id, rowsFor(await listed('/v5/contacts?orderBy=createdAt&sort=desc&limit=60')))
   }
+  await addSampleEntries(service, call, listed)
   const [company] = await listed('/v5/companies?orderBy=employeesCount&sort=desc&limit=1')
   const contact = await contactWithHistory(listed)
   return {
@@ -241,6 +245,24 @@ async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Pr
   const found = contacts.find(({ company, email, employmentTitle }) => company && email && employmentTitle)
   if (!found) throw new Error('No contact has a note, a company and a job.')
   return found.id
+}
+
+/** One entry of each kind that the records allow, unless other tests have added them. */
+async function addSampleEntries(service: TestService, call: Call, listed: (path: string) => Promise<Json[]>) {
+  if ((await listed('/v5/inbox?limit=1')).length > 0) return
+  const first = async (name: string): Promise<string> => (await listed(`/v5/${name}?limit=1`))[0].id
+  const [contact, deal] = [await first('contacts'), await first('deals')]
+  const [task, imported] = [await first('tasks'), await first('imports')]
+  const members = await listed('/v5/members')
+  const grace = members.find(({ person }) => person.name === 'Grace Hopper').id
+  const unknown = `con_${'0'.repeat(32)}`
+  await addEntries(service, call, [
+    { kind: 'taskDue', resource: 'tasks', recordId: task, createdAt: daysAgo(0, '08:00') },
+    { kind: 'assigned', resource: 'deals', recordId: deal, authorId: grace, createdAt: daysAgo(1, '15:12') },
+    { kind: 'assigned', resource: 'contacts', recordId: contact, createdAt: daysAgo(1, '11:40'), read: true },
+    { kind: 'importFailed', resource: 'imports', recordId: imported, createdAt: daysAgo(1, '09:05'), read: true },
+    { kind: 'assigned', resource: 'contacts', recordId: unknown, authorId: grace, createdAt: daysAgo(4, '10:00') },
+  ])
 }
 
 const sampleViews = [

@@ -262,6 +262,23 @@ browserTest('a value that was changed in place is saved after the log-in', async
   expect((await owner.organization.call('GET', `/v5/contacts/${id}`)).body.employmentTitle).toBe('Countess')
 })
 
+browserTest('a name that is typed after @, and a choice of notifications, wait for the log-in', async () => {
+  const [owner, other] = [await newOwner(mailed.service), await newOwner(mailed.service)]
+  const tab = await openTab(await browserOf(owner), `/contacts/${await newContact(owner, 'Ada Ended')}`)
+  await whileSending(tab, ['GET', '/v5/members'], () => endSessions(owner))
+  await tab.getByLabel('New note').pressSequentially('Ask @')
+  await logInAgain(tab, owner)
+  await logInDialog(tab).waitFor({ state: 'detached' })
+  expect(await tab.getByLabel('New note').inputValue()).toBe('Ask @')
+  const second = await openTab(await browserOf(other), '/inbox/settings')
+  await whileSending(second, ['PATCH', '/v5/inbox/settings'], () => endSessions(other))
+  await second.getByRole('checkbox', { name: 'A note mentions you, Mail, daily' }).click()
+  await logInAgain(second, other)
+  await logInDialog(second).waitFor({ state: 'detached' })
+  await second.reload()
+  await second.getByRole('checkbox', { name: 'A note mentions you, Mail, daily', checked: true }).waitFor()
+})
+
 browserTest('the dialog does not interrupt typing, and a log-in in another tab closes it', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Ada Ended')

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar, PageContent } from '../ui/page.tsx'
 import { Checklist } from './checklist.tsx'
@@ -12,6 +13,14 @@ import { periodOf, periods } from './statistics.ts'
 
 /** Today's tasks and recent activity, preceded by the first steps until they are done. */
 export function Home() {
+  return (
+    <LaterMessages>
+      <Content />
+    </LaterMessages>
+  )
+}
+
+function Content() {
   const t = useTranslations('home')
   const navigate = useNavigate()
   const search: Record<string, unknown> = useSearch({ strict: false })

@@ -20,9 +20,22 @@ interface FeedEvent {
   cause: { kind: string; userId: string | null; importId: string | null }
 }
 
+/** The person's inbox has changed; the stream also says so at its beginning. It belongs to no record. */
+const inboxEvent: SharedEvent = {
+  ...{ resource: 'inbox', kind: 'updated', recordId: 'inbox', ids: [], fields: [] },
+  ...{ revision: null, personId: null },
+}
+
+/** What a block of the stream reports: an event of the feed, or of the type `inbox` or `unreachable`. */
+export function eventOf(type: string | undefined, data: string): SharedEvent {
+  if (type === 'inbox') return inboxEvent
+  const event = JSON.parse(data) as FeedEvent
+  return type === 'unreachable' ? unreachableEvent(event) : sharedEvent(event)
+}
+
 const idPattern = /(?<=")[a-z]{3}_[0-9a-f]{32}(?=")/g
 
-export function sharedEvent({ resource, kind, recordId, revision, values, changes, cause }: FeedEvent): SharedEvent {
+function sharedEvent({ resource, kind, recordId, revision, values, changes, cause }: FeedEvent): SharedEvent {
   const named = JSON.stringify([recordId, values, changes, cause.importId]).match(idPattern)
   return {
     ...{ resource, kind, recordId, revision },
@@ -32,11 +45,8 @@ export function sharedEvent({ resource, kind, recordId, revision, values, change
   }
 }
 
-/** A record that the person does not see any longer, as the stream says it. */
-export type UnreachableRecord = Pick<FeedEvent, 'resource' | 'recordId'>
-
-/** For this person, it is as if it was deleted. */
-export const unreachableEvent = ({ resource, recordId }: UnreachableRecord): SharedEvent => ({
+/** A record that the person does not see any longer: for them, it is as if it was deleted. */
+const unreachableEvent = ({ resource, recordId }: Pick<FeedEvent, 'resource' | 'recordId'>): SharedEvent => ({
   ...{ resource, recordId, kind: 'deleted', revision: null, personId: null },
   ids: [recordId],
   fields: [],

@@ -1,6 +1,6 @@
 import { apiOrigin, authorizedFetch } from '../api/session.ts'
 import { blocksOf } from './event-stream.ts'
-import { type SharedEvent, sharedEvent, unreachableEvent, type UnreachableRecord } from './events.ts'
+import { eventOf, type SharedEvent } from './events.ts'
 import type { PeopleEvent } from './people.ts'
 
 /** Milliseconds during which events are collected. */
@@ -123,21 +123,19 @@ export class FeedConnection {
     const flush = () => {
       timer = undefined
       const [from, to] = [this.position, reached]
-      if (this.#isStopped || from === undefined || to === undefined || from === to) return
+      if (this.#isStopped || from === undefined || to === undefined || (from === to && events.length === 0)) return
       this.position = to
       this.#receiver.onBatch({ from, to, events })
       events = []
     }
     try {
       this.#heard()
-      for await (const { event, id, data } of blocksOf(body)) {
+      for await (const { id, event, data } of blocksOf(body)) {
         this.#heard()
         reached = id ?? reached
         if (event === 'presence') this.#receiver.onPeople(JSON.parse(data) as PeopleEvent)
-        if (event === 'unreachable') events.push(unreachableEvent(JSON.parse(data) as UnreachableRecord))
-        if (event === undefined && data !== '')
-          events.push(sharedEvent(JSON.parse(data) as Parameters<typeof sharedEvent>[0]))
-        if (reached !== this.position) timer ??= setTimeout(flush, batchTime)
+        else if (data !== '') events.push(eventOf(event, data))
+        if (reached !== this.position || events.length > 0) timer ??= setTimeout(flush, batchTime)
       }
     } finally {
       clearTimeout(timer)

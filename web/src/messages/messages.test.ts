@@ -3,9 +3,11 @@ import germanRefusals from './de/refusals.json'
 import refusals from './en/refusals.json'
 import { messages as german } from './de/index.ts'
 import germanOfImports from './de/imports.json'
+import germanOfInbox from './de/inbox.json'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
 import englishOfImports from './en/imports.json'
+import englishOfInbox from './en/inbox.json'
 import { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** Translations of labels and choices that the API names; English needs none. */
@@ -13,7 +15,7 @@ const {
   labels: _labels,
   choices: _choices,
   ...catalogue
-} = { ...english, ...englishOfSettings, imports: englishOfImports }
+} = { ...english, ...englishOfSettings, imports: englishOfImports, inbox: englishOfInbox }
 
 /** `common.save` */
 function keysOf(value: object, path = ''): string[] {
@@ -31,7 +33,11 @@ const argumentsOf = (text: string): string[] =>
   [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
 
 test('German has every text of the catalogue, with the same placeholders', () => {
-  const { labels: _, choices: __, ...translated } = { ...german, ...germanOfSettings, imports: germanOfImports }
+  const {
+    labels: _,
+    choices: __,
+    ...translated
+  } = { ...german, ...germanOfSettings, imports: germanOfImports, inbox: germanOfInbox }
   expect(keysOf(catalogue).length).toBeGreaterThan(300)
   expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
   const differing = keysOf(catalogue).filter(

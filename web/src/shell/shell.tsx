@@ -17,6 +17,7 @@ import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { apiOrigin } from '../api/session.ts'
 import { useTrouble } from '../api/connection.ts'
 import { useMe, useOrganization } from '../api/me.ts'
+import { unreadCountQuery } from '../inbox/unread-count.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
 import { pendingCountQuery } from '../suggestions/pending-count.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -129,12 +130,12 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
 }
 
 function NavigationLink({ place, onClick }: { place: NavigationItem; onClick?: () => void }) {
-  const { to, label, icon: Icon, isExact, isCounted } = place
+  const { to, label, icon: Icon, isExact, counts } = place
   return (
     <Link to={to} className={navLink.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
       <Icon size={16} strokeWidth={1.75} aria-hidden />
       {label}
-      {isCounted && <PendingCount />}
+      {counts && <Count of={counts} className={navLink.count} />}
     </Link>
   )
 }
@@ -142,9 +143,21 @@ function NavigationLink({ place, onClick }: { place: NavigationItem; onClick?: (
 /** Higher counts are shown as `99+`. */
 const maxCount = 99
 
-function PendingCount() {
-  const count = useQuery(pendingCountQuery).data ?? 0
-  return count > 0 && <span className={navLink.count}>{count > maxCount ? `${maxCount}+` : count}</span>
+interface CountProps {
+  of: NonNullable<NavigationItem['counts']>
+  className: string | undefined
+}
+
+function Count({ of, className }: CountProps) {
+  const t = useTranslations('shell')
+  const count = useQuery(of === 'inbox' ? unreadCountQuery : (pendingCountQuery as never)).data ?? 0
+  if (count === 0) return undefined
+  return (
+    <span className={className}>
+      {count > maxCount ? `${maxCount}+` : count}
+      {of === 'inbox' && <span className="visually-hidden"> {t('unread')}</span>}
+    </span>
+  )
 }
 
 /** On phones: the first pages, and a sheet with the others. */
@@ -154,10 +167,11 @@ function PhoneBar({ places, onSearch }: { places: readonly NavigationItem[]; onS
   const close = () => setOpen(false)
   return (
     <nav className={styles.phoneBar} aria-label={t('main')}>
-      {places.slice(0, 3).map(({ to, label, icon: Icon, isExact }) => (
+      {places.slice(0, 3).map(({ to, label, icon: Icon, isExact, counts }) => (
         <Link key={to} to={to} className={styles.phoneLink} activeOptions={{ exact: isExact === true }}>
           <Icon size={20} strokeWidth={1.75} aria-hidden />
           {label}
+          {counts && <Count of={counts} className={styles.phoneCount} />}
         </Link>
       ))}
       <button type="button" className={styles.phoneLink} onClick={onSearch}>

@@ -19,7 +19,10 @@ export const isOpen = ({ status }: Pick<Suggestion, 'status'>): boolean =>
   status === 'pending' || status === 'auto_applied'
 
 /** The contact, company or deal that the note of a suggestion is on. */
-export function recordOf({ contactId, companyId, dealId }: Suggestion): { resource: string; id: string } {
+export function recordOf({ contactId, companyId, dealId }: Pick<Suggestion, 'contactId' | 'companyId' | 'dealId'>): {
+  resource: string
+  id: string
+} {
   if (contactId !== null) return { resource: 'contacts', id: contactId }
   if (dealId !== null) return { resource: 'deals', id: dealId }
   return { resource: 'companies', id: companyId ?? '' }

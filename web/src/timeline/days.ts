@@ -1,7 +1,6 @@
 import { timeZone } from '../preferences/locale.ts'
-import type { Entry } from '../api/timeline.ts'
 
-interface Day {
+interface Day<Entry> {
   /** A day in the person's time zone: `2026-11-03`. */
   day: string
   entries: readonly Entry[]
@@ -11,7 +10,7 @@ interface Day {
 const dayFormat = new Intl.DateTimeFormat('en-CA', { timeZone })
 
 /** Groups entries by day, in their order. */
-export function groupByDay(entries: readonly Entry[]): readonly Day[] {
+export function groupByDay<Entry extends { createdAt: string }>(entries: readonly Entry[]): readonly Day<Entry>[] {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {
     const day = dayFormat.format(new Date(entry.createdAt))

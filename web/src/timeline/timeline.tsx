@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, ArrowRightLeft } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { useFormatter, useNow, useTranslations } from 'use-intl'
+import { useTranslations } from 'use-intl'
 import { type RecordData, useResource } from '../api/schema.ts'
 import type { Search } from '../api/search.ts'
 import type { Entry, EntryKind, Owner } from '../api/timeline.ts'
@@ -17,6 +17,7 @@ import { withPlainMentions } from '../ui/mentions.ts'
 import { VirtualList, type VirtualListHandle } from '../ui/virtual-list.tsx'
 import { useAuthor } from '../views/author.ts'
 import { ChangeEntry } from './change-entry.tsx'
+import { DayTitle } from './day-title.tsx'
 import { groupByDay } from './days.ts'
 import { durationOf } from '../messages/duration.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
@@ -178,24 +179,6 @@ function StageMoveEntry(props: EntryProps & { move: NonNullable<Entry['stageMove
       <p className={styles.soft}>{t('stayed', { stage: from, ...durationOf(secondsInStage) })}</p>
     </EntryFrame>
   )
-}
-
-/** `Today`, `Yesterday`, otherwise the date. */
-function DayTitle({ day }: { day: string }) {
-  const t = useTranslations('timeline')
-  const format = useFormatter()
-  const now = useNow({ updateInterval: 60_000 })
-  const date = new Date(`${day}T12:00:00`)
-  const days = Math.round((new Date(now).setHours(12, 0, 0, 0) - date.getTime()) / 86_400_000)
-  if (days === 0) return t('today')
-  if (days === 1) return t('yesterday')
-  const isThisYear = date.getFullYear() === now.getFullYear()
-  return format.dateTime(date, {
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    ...(!isThisYear && { year: 'numeric' }),
-  })
 }
 
 interface OlderProps {

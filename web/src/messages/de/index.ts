@@ -6,7 +6,6 @@ import common from './common.json'
 import conflict from './conflict.json'
 import deals from './deals.json'
 import filters from './filters.json'
-import home from './home.json'
 import labels from './labels.json'
 import list from './list.json'
 import numbers from './numbers.json'
@@ -30,7 +29,6 @@ export const messages: typeof english = {
   conflict,
   deals,
   filters,
-  home,
   labels: { ...sentences, ...labels },
   list,
   numbers,

@@ -6,7 +6,6 @@ import common from './common.json'
 import conflict from './conflict.json'
 import deals from './deals.json'
 import filters from './filters.json'
-import home from './home.json'
 import labels from './labels.json'
 import list from './list.json'
 import numbers from './numbers.json'
@@ -28,7 +27,6 @@ export const messages = {
   conflict,
   deals,
   filters,
-  home,
   labels,
   list,
   numbers,
