@@ -11,6 +11,7 @@ import { useNotifyFailure } from '../ui/toast.tsx'
 import { DigestPanel } from './digest-panel.tsx'
 import { type EntryKind, entryKinds } from './inbox-data.ts'
 import styles from './inbox.module.css'
+import { PushSwitch } from './push-switch.tsx'
 import { chooseWay, mailWayOf, type Settings, settingsQuery, type Way, waysOf } from './settings-data.ts'
 
 /** How the person hears of what concerns them in the organization: kinds and ways, and the daily mail. */
@@ -39,6 +40,7 @@ function Content() {
         {error && !data && <Failure error={error} onRetry={() => void refetch()} />}
         {!data && !error && <Loading />}
         {data && <WaysPanel settings={data} />}
+        {data && <PushSwitch />}
         {data && <DigestPanel settings={data} />}
       </PageContent>
     </>
