@@ -7,7 +7,7 @@ import { type Batch, FeedConnection } from './feed.ts'
 import { everybody, forgetPeople, type PeopleEvent, showPeople } from './people.ts'
 import { nowhere, onPlacesChanged, ownPlaces, type Places } from './places.ts'
 import './refetch.ts'
-import { Signs } from './signs.ts'
+import type { Signs } from './signs.ts'
 
 const neededScope = { resource: 'event', action: 'list', permission: 'read', guarded: false } as const
 const signScope = { resource: 'presence', action: 'update', permission: 'write', guarded: false } as const
@@ -57,6 +57,7 @@ class Follower {
   readonly #waiting = new AbortController()
   readonly #tab = crypto.getRandomValues(new Uint32Array(2)).join('-')
   #signs: Signs | undefined
+  #maySign = false
   #connection: FeedConnection | undefined
   #position: string | undefined
   #recent: { at: number; batch: Batch }[] = []
@@ -99,8 +100,7 @@ class Follower {
     const { credential } = await queryClient.ensureQueryData(meQuery)
     if (this.#waiting.signal.aborted) return
     if (!covers(credential.scopes, neededScope)) return this.#refetchAll()
-    // Without locks, each tab signs for itself.
-    if (covers(credential.scopes, signScope)) this.#signs = new Signs(isSecureContext ? 'browser' : this.#tab)
+    this.#maySign = covers(credential.scopes, signScope)
     this.#post({ kind: 'where' })
     this.#announce()
     this.#connection = new FeedConnection(
@@ -142,8 +142,17 @@ class Follower {
 
   #announce(): void {
     const places = ownPlaces()
-    if (this.#signs) this.#signs.set(this.#tab, places)
+    if (this.#maySign) void this.#sign(this.#tab, places)
     else this.#post({ kind: 'places', tab: this.#tab, places })
+  }
+
+  /** Loaded when a record is opened. */
+  async #sign(tab: string, places: Places): Promise<void> {
+    if (this.#signs === undefined && places.recordIds.length === 0) return
+    const module = await import('./signs.ts')
+    // Without locks, each tab signs for itself.
+    this.#signs ??= new module.Signs(isSecureContext ? 'browser' : this.#tab)
+    this.#signs.set(tab, places)
   }
 
   #leave(): void {
@@ -153,7 +162,10 @@ class Follower {
 
   #receive(message: Message): void {
     if (message.kind === 'hello') return this.#welcome(message.since)
-    if (message.kind === 'places') return isSecureContext ? this.#signs?.set(message.tab, message.places) : undefined
+    if (message.kind === 'places') {
+      if (this.#maySign && isSecureContext) void this.#sign(message.tab, message.places)
+      return
+    }
     // Only without locks, several tabs have a connection.
     if (this.#connection) return
     if (message.kind === 'where') return this.#announce()
