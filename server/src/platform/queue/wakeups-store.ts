@@ -103,7 +103,8 @@ export async function findWork(
   const rows = await database.crossTenantQuery<{ organizationId: string; kind: number }>(
     'wake up workers',
     sql`select organization_id as "organizationId", kind from (${join(each, ' union all ')}) found`,
-    'find work',
+    // Several sweeps share the connections, and each has another statement.
+    `find work: ${kinds.map(({ kind }) => kind).join(', ')}`,
   )
   return new Map(
     kinds.map(({ kind }, index) => [
