@@ -52,18 +52,24 @@ export const postpone = (database: Database, wakeup: Wakeup, seconds: number): P
     database,
     wakeup,
     sql`touched_at + make_interval(secs => ${coverageSeconds - wakeup.coveredSeconds + seconds})`,
+    'postpone a wakeup',
   )
 
 /** Makes it due in so many seconds from now. */
 export const retryLater = (database: Database, wakeup: Wakeup, seconds: number): Promise<void> =>
-  setDue(database, wakeup, sql`now() + make_interval(secs => ${seconds})`)
+  setDue(database, wakeup, sql`now() + make_interval(secs => ${seconds})`, 'retry a wakeup later')
 
-async function setDue(database: Database, { kind, organizationId, touch: seen }: Wakeup, dueAt: Sql): Promise<void> {
+async function setDue(
+  database: Database,
+  { kind, organizationId, touch: seen }: Wakeup,
+  dueAt: Sql,
+  name: string,
+): Promise<void> {
   await database.crossTenantQuery(
     'wake up workers',
     sql`update wakeups set due_at = ${dueAt}
       where kind = ${kind} and organization_id = ${organizationId}::uuid and touch = ${seen}::uuid`,
-    'postpone a wakeup',
+    name,
   )
 }
 
