@@ -7,7 +7,7 @@ import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
 import { followChanges } from './live/follow.ts'
-import { loadHomeMessages, loadImportsMessages } from './messages/messages.ts'
+import { loadHomeMessages, loadImportsMessages, loadProfileMessages, loadRecordMessages } from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
 import { parseSearch, type Search, stringifySearch } from './api/search.ts'
 import { Shell } from './shell/shell.tsx'
@@ -56,6 +56,7 @@ const logout = createRoute({
 const noOrganization = createRoute({
   getParentRoute: () => root,
   path: '/no-organization',
+  loader: () => loadProfileMessages(currentLanguage()),
   component: lazyRouteComponent(() => import('./access/no-organization.tsx'), 'NoOrganization'),
 })
 
@@ -93,13 +94,21 @@ const home = createRoute({
 const profile = createRoute({
   getParentRoute: () => application,
   path: '/profile',
-  loader: () => import('./access/profile/queries.ts').then(({ preloadProfile }) => unlessTroubled(preloadProfile())),
+  loader: () =>
+    Promise.all([
+      loadProfileMessages(currentLanguage()),
+      import('./access/profile/queries.ts').then(({ preloadProfile }) => unlessTroubled(preloadProfile())),
+    ]),
   component: lazyRouteComponent(() => import('./access/profile/profile.tsx'), 'Profile'),
 })
 const suggestions = createRoute({
   getParentRoute: () => application,
   path: '/suggestions',
-  loader: () => import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => unlessTroubled(loadInbox())),
+  loader: () =>
+    Promise.all([
+      loadRecordMessages(currentLanguage()),
+      import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => unlessTroubled(loadInbox())),
+    ]),
   component: lazyRouteComponent(() => import('./suggestions/inbox.tsx'), 'Suggestions'),
 })
 const inbox = createRoute({
@@ -159,9 +168,12 @@ const record = createRoute({
   loader: ({ params, location }) => {
     // The page does not wait for the record.
     void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
-    return import('./resources/sections.ts').then(({ preloadSections }) =>
-      unlessTroubled(preloadSections(params.resource, params.recordId, location.search as Search)),
-    )
+    return Promise.all([
+      loadRecordMessages(currentLanguage()),
+      import('./resources/sections.ts').then(({ preloadSections }) =>
+        unlessTroubled(preloadSections(params.resource, params.recordId, location.search as Search)),
+      ),
+    ])
   },
   component: lazyRouteComponent(() => import('./resources/record-page.tsx'), 'ResourceRecordPage'),
 })

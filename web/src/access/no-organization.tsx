@@ -5,6 +5,7 @@ import { useFormatter, useTranslations } from 'use-intl'
 import { api, type Schemas, send, sendAll } from '../api/client.ts'
 import { forgetAll } from '../api/query-client.ts'
 import { forgetAccessToken } from '../api/session.ts'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { Loading } from '../ui/states.tsx'
 import { Button, buttonClasses } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
@@ -20,6 +21,14 @@ import { useAct } from './profile/use-act.ts'
  * member.
  */
 export function NoOrganization() {
+  return (
+    <LaterMessages>
+      <Content />
+    </LaterMessages>
+  )
+}
+
+function Content() {
   const t = useTranslations('access.noOrganization')
   const needsFactor = new URLSearchParams(useLocation().searchStr).get('reason') === 'second_factor_required'
   const footer = (

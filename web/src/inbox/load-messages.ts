@@ -1,9 +1,12 @@
 import { addLaterMessages } from '../messages/messages.ts'
 import { currentLanguage } from '../preferences/locale.ts'
 
-/** Loads the texts of the inbox, which only its two pages need. */
+/** Loads the texts of the inbox and of notifications, which only its two pages need. */
 export const loadInboxMessages = async (): Promise<void> => {
-  const { default: inbox } =
-    currentLanguage() === 'de' ? await import('../messages/de/inbox.json') : await import('../messages/en/inbox.json')
-  addLaterMessages({ inbox })
+  const [{ default: inbox }, { default: push }] = await Promise.all(
+    currentLanguage() === 'de'
+      ? [import('../messages/de/inbox.json'), import('../messages/de/push.json')]
+      : [import('../messages/en/inbox.json'), import('../messages/en/push.json')],
+  )
+  addLaterMessages({ inbox, push })
 }

@@ -2,12 +2,20 @@ import { expect, test } from 'vitest'
 import germanRefusals from './de/refusals.json'
 import refusals from './en/refusals.json'
 import { messages as german } from './de/index.ts'
+import germanOfCharts from './de/charts.json'
 import germanOfImports from './de/imports.json'
 import germanOfInbox from './de/inbox.json'
+import germanOfProfile from './de/profile.json'
+import germanOfPush from './de/push.json'
+import { messages as germanOfRecords } from './de/of-records.ts'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
+import englishOfCharts from './en/charts.json'
 import englishOfImports from './en/imports.json'
 import englishOfInbox from './en/inbox.json'
+import englishOfProfile from './en/profile.json'
+import englishOfPush from './en/push.json'
+import { messages as englishOfRecords } from './en/of-records.ts'
 import { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** Translations of labels and choices that the API names; English needs none. */
@@ -15,7 +23,16 @@ const {
   labels: _labels,
   choices: _choices,
   ...catalogue
-} = { ...english, ...englishOfSettings, imports: englishOfImports, inbox: englishOfInbox }
+} = {
+  ...english,
+  ...englishOfRecords,
+  ...englishOfSettings,
+  charts: englishOfCharts,
+  imports: englishOfImports,
+  inbox: englishOfInbox,
+  profile: englishOfProfile,
+  push: englishOfPush,
+}
 
 /** `common.save` */
 function keysOf(value: object, path = ''): string[] {
@@ -30,14 +47,23 @@ function textAt(value: unknown, path: string): string {
 
 /** The placeholders of a text, such as `{count}`. */
 const argumentsOf = (text: string): string[] =>
-  [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
+  [...new Set([...text.matchAll(/(?<!(?:=?\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
 
 test('German has every text of the catalogue, with the same placeholders', () => {
   const {
     labels: _,
     choices: __,
     ...translated
-  } = { ...german, ...germanOfSettings, imports: germanOfImports, inbox: germanOfInbox }
+  } = {
+    ...german,
+    ...germanOfRecords,
+    ...germanOfSettings,
+    charts: germanOfCharts,
+    imports: germanOfImports,
+    inbox: germanOfInbox,
+    profile: germanOfProfile,
+    push: germanOfPush,
+  }
   expect(keysOf(catalogue).length).toBeGreaterThan(300)
   expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
   const differing = keysOf(catalogue).filter(

@@ -3,14 +3,16 @@ import { expect, test } from 'vitest'
 import { durationOf } from './duration.ts'
 import { messages as german } from './de/index.ts'
 import germanOfImports from './de/imports.json'
+import { messages as germanOfRecords } from './de/of-records.ts'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
 import englishOfImports from './en/imports.json'
+import { messages as englishOfRecords } from './en/of-records.ts'
 import { messages as englishOfSettings } from './en/of-settings.ts'
 
 const catalogues = {
-  en: { ...english, ...englishOfSettings, imports: englishOfImports },
-  de: { ...german, ...germanOfSettings, imports: germanOfImports },
+  en: { ...english, ...englishOfRecords, ...englishOfSettings, imports: englishOfImports },
+  de: { ...german, ...germanOfRecords, ...germanOfSettings, imports: germanOfImports },
 }
 type Values = Record<string, string | number>
 

@@ -1,4 +1,5 @@
 import { lazy } from 'react'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { ListPage, type ListParts } from '../views/list-page.tsx'
 import { boards } from './boards.ts'
 
@@ -8,4 +9,8 @@ const createDialogs: ListParts['createDialogs'] = {
 }
 
 /** The list of a resource with what the application adds to it. */
-export const ResourceListPage = () => <ListPage boards={boards} createDialogs={createDialogs} />
+export const ResourceListPage = () => (
+  <LaterMessages>
+    <ListPage boards={boards} createDialogs={createDialogs} />
+  </LaterMessages>
+)

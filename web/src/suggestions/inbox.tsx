@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { Lightbulb, Lock, RefreshCw } from 'lucide-react'
 import { createElement } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { resourceIcon } from '../registry/resources.ts'
 import type { Names } from '../api/names.ts'
 import { Button } from '../ui/button.tsx'
@@ -20,6 +21,14 @@ import styles from './suggestions.module.css'
 
 /** The pending suggestions, to work through one by one. */
 export function Suggestions() {
+  return (
+    <LaterMessages>
+      <Page />
+    </LaterMessages>
+  )
+}
+
+function Page() {
   const t = useTranslations('suggestions')
   const common = useTranslations('common')
   if (useMayRead()) return <Inbox />

@@ -1,4 +1,5 @@
 import { useTranslations } from 'use-intl'
+import { LaterMessages } from '../../messages/later-messages.tsx'
 import { PageBar, PageContent } from '../../ui/page.tsx'
 import { AuthenticatorPanel } from './authenticator.tsx'
 import { IdentitiesPanel } from './identities.tsx'
@@ -11,6 +12,14 @@ import { SessionsPanel } from './sessions.tsx'
 
 /** The person's own account: who they are, how they log in, and where they are logged in. */
 export function Profile() {
+  return (
+    <LaterMessages>
+      <Panels />
+    </LaterMessages>
+  )
+}
+
+function Panels() {
   const t = useTranslations('profile')
   return (
     <>

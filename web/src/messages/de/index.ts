@@ -1,20 +1,16 @@
 import access from './access.json'
 import board from './board.json'
-import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
 import conflict from './conflict.json'
-import deals from './deals.json'
 import filters from './filters.json'
 import labels from './labels.json'
 import list from './list.json'
 import numbers from './numbers.json'
 import operators from './operators.json'
-import profile from './profile.json'
 import record from './record.json'
 import sentences from './sentences.json'
 import shell from './shell.json'
-import suggestions from './suggestions.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
 import views from './views.json'
@@ -23,20 +19,16 @@ import type { messages as english } from '../en/index.ts'
 export const messages: typeof english = {
   access,
   board,
-  charts,
   choices,
   common,
   conflict,
-  deals,
   filters,
   labels: { ...sentences, ...labels },
   list,
   numbers,
   operators,
-  profile,
   record,
   shell,
-  suggestions,
   tasks,
   timeline,
   views,

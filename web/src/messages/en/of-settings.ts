@@ -1,7 +1,6 @@
 import home from './home.json'
 import properties from './properties.json'
-import push from './push.json'
 import settings from './settings.json'
 import webhooks from './webhooks.json'
 
-export const messages = { home, properties, push, settings: { ...settings, webhooks } }
+export const messages = { home, properties, settings: { ...settings, webhooks } }

@@ -1,0 +1,5 @@
+import type { messages as english } from '../en/of-records.ts'
+import deals from './deals.json'
+import suggestions from './suggestions.json'
+
+export const messages: typeof english = { deals, suggestions }
