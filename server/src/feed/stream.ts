@@ -29,8 +29,8 @@ export async function openStream(request: ReadRequest, followed: readonly Resour
   const viewer = showsPeople(caller, wish)
     ? services.feed.presence.view({ db, userId: caller.userId, ...wish, onNews: () => pauses.end() })
     : undefined
-  const told: Streamed['told'] = { notice: undefined }
-  const stream = Readable.from(textsOf(request, wish, { first, followed, pauses, viewer, told }), { objectMode: false })
+  const shown: Streamed['shown'] = { notice: undefined }
+  const stream = Readable.from(textsOf(request, wish, { first, followed, pauses, viewer, shown }), { objectMode: false })
   stream.once('close', () => {
     follower.leave()
     if (viewer) services.feed.presence.leave(viewer)
@@ -76,19 +76,19 @@ interface Streamed {
   followed: readonly Resource[]
   pauses: Pauses
   viewer: Viewer | undefined
-  /** What the stream has told a person last of their own state; nothing yet, or to a program. */
-  told: { notice: Notice | undefined }
+  /** What the person was last sent of their own state; nothing yet, or to a program. */
+  shown: { notice: Notice | undefined }
 }
 
 /** What is sent. A client that reads slowly is asked for nothing more: the next page is read when this one is gone. */
 async function* textsOf(
   request: ReadRequest,
   wish: Wish,
-  { first, followed, pauses, viewer, told }: Streamed,
+  { first, followed, pauses, viewer, shown }: Streamed,
 ): AsyncGenerator<string> {
   yield `retry: ${reconnection}\n\n`
   // A client that connects again has missed what changed meanwhile.
-  if (request.caller.kind === 'session') yield* noticeOf(request, told)
+  if (request.caller.kind === 'session') yield* noticeOf(request, shown)
   for (let [page, after] = [first, numberOf(wish)]; ;) {
     const range = { after, reached: page.reached, resources: wish.resources }
     const unreachable = await findUnreachable(request.db, range).catch(endOfStream)
@@ -99,7 +99,7 @@ async function* textsOf(
     const position = { epoch: page.epoch, number: page.reached }
     // Lets a client continue here although it got no event, and keeps a silent connection alive.
     if (page.events.at(-1)?.position !== page.reached) yield `id: ${formatPosition(position)}\n\n`
-    if (!hasMore(page)) yield* textsBetween(request, page.reached, { pauses, viewer, told })
+    if (!hasMore(page)) yield* textsBetween(request, page.reached, { pauses, viewer, shown })
     if (pauses.ended.aborted) return
     const next = await readCurrent(request, { ...wish, after: position }).catch(endOfStream)
     if (next === undefined) return
@@ -113,7 +113,7 @@ const numberOf = ({ after }: Wish): number => (typeof after === 'object' ? after
 async function* textsBetween(
   request: ReadRequest,
   reached: number,
-  { pauses, viewer, told }: Pick<Streamed, 'pauses' | 'viewer' | 'told'>,
+  { pauses, viewer, shown }: Pick<Streamed, 'pauses' | 'viewer' | 'shown'>,
 ): AsyncGenerator<string> {
   const { services, caller } = request
   const end = performance.now() + heartbeat
@@ -125,19 +125,19 @@ async function* textsBetween(
       // More may have come while this one was sent.
       continue
     }
-    const noticed = told.notice && { userId: caller.userId, number: told.notice.number }
+    const noticed = shown.notice && { userId: caller.userId, number: shown.notice.number }
     const left = end - performance.now()
     const isNoticed = await services.feed.waitFor(caller.organizationId, reached, left, { signal, noticed })
     if (pauses.ended.aborted || (!isNoticed && !signal.aborted)) return
-    if (isNoticed) yield* noticeOf(request, told)
+    if (isNoticed) yield* noticeOf(request, shown)
   }
 }
 
 /** What has changed for the person; nothing if the credential ends, as the next page reports. */
-async function* noticeOf({ services, caller, db }: ReadRequest, told: Streamed['told']): AsyncGenerator<string> {
+async function* noticeOf({ services, caller, db }: ReadRequest, shown: Streamed['shown']): AsyncGenerator<string> {
   const notice = await services.feed.notices.read(db, caller.userId).catch(endOfStream)
   if (!notice) return
-  told.notice = notice
+  shown.notice = notice
   yield `event: ${notice.event}\ndata: ${JSON.stringify(notice.data)}\n\n`
 }
 

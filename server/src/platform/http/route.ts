@@ -52,7 +52,7 @@ export interface RouteResponse {
   fixedText?: FixedText
   /** Instead of `text`: sent as it comes, until it ends or the client leaves, which destroys it. */
   stream?: Readable
-  /** Milliseconds in which the route waited for something to happen: they do not count as the duration of the request. */
+  /** Milliseconds of waiting for something to happen, which do not count as the duration of the request. */
   waited?: number
   revision?: number
   headers?: Record<string, string>
@@ -232,9 +232,8 @@ export interface RequestContext {
   beginning?: Buffer
   /** The body; the stream can only be read once. */
   bytes?: Uint8Array
-  /** When the response began, which is a stream that takes as long as the client follows it. */
+  /** When the stream began that is the response. */
   streamedAt?: number
-  /** As of the response. */
   waited?: number
 }
 

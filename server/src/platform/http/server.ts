@@ -344,7 +344,7 @@ const isAuthentication = ({ route, isPush }: RequestContext, status: number): bo
 function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const { route, credential, organization, streamedAt, waited = 0 } = request.requestContext
   const now = performance.now()
-  // A stream counts until it begins: it ends when the client leaves, which is no failure.
+  // A stream counts until it begins, and may end with its client.
   const milliseconds = (streamedAt ?? now) - request.startedAt - waited
   const status = reply.raw.writableFinished || streamedAt !== undefined ? reply.statusCode : clientClosedRequest
   metrics.observe(request.method, route, status, milliseconds / 1000)

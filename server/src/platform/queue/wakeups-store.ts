@@ -44,7 +44,7 @@ export const findDue = (database: Database, kind: string, last?: string): Promis
   })
 
 /**
- * Makes it due in so many seconds after it was found: a worker that stalled since then would otherwise put off work that is
+ * Makes it due in so many seconds after it was found, not from now: a worker that stalled since then would otherwise put off work that is
  * due by now. Does nothing if it was touched meanwhile, as do `retryLater` and `remove`.
  */
 export const postpone = (database: Database, wakeup: Wakeup, seconds: number): Promise<void> =>
@@ -55,7 +55,6 @@ export const postpone = (database: Database, wakeup: Wakeup, seconds: number): P
     'postpone a wakeup',
   )
 
-/** Makes it due in so many seconds from now. */
 export const retryLater = (database: Database, wakeup: Wakeup, seconds: number): Promise<void> =>
   setDue(database, wakeup, sql`now() + make_interval(secs => ${seconds})`, 'retry a wakeup later')
 
