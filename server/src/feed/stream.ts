@@ -30,7 +30,9 @@ export async function openStream(request: ReadRequest, followed: readonly Resour
     ? services.feed.presence.view({ db, userId: caller.userId, ...wish, onNews: () => pauses.end() })
     : undefined
   const shown: Streamed['shown'] = { notice: undefined }
-  const stream = Readable.from(textsOf(request, wish, { first, followed, pauses, viewer, shown }), { objectMode: false })
+  const stream = Readable.from(textsOf(request, wish, { first, followed, pauses, viewer, shown }), {
+    objectMode: false,
+  })
   stream.once('close', () => {
     follower.leave()
     if (viewer) services.feed.presence.leave(viewer)

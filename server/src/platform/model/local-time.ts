@@ -1,10 +1,9 @@
-/** What clocks show: `2026-11-27` and `17:30:00.000`. */
 export interface LocalTime {
   day: string
   time: string
 }
 
-/** What clocks show in a time zone (IANA) at an instant, in milliseconds since 1970. */
+/** What clocks show in a time zone (IANA) at an instant in milliseconds since 1970: `17:30:00.000` on `2026-11-27`. */
 export function localTimeOf(instant: number, timeZone: string): LocalTime {
   const [day = '', time = ''] = new Date(instant + offsetAt(instant, timeZone)).toISOString().split('T')
   return { day, time: time.slice(0, -1) }
