@@ -17,6 +17,7 @@ browserTest('ways are chosen by kind with the keyboard, stored at once, and show
   expect(await check(page, 'A task reminds you, Mail, at once').isChecked()).toBe(true)
   await check(page, 'A note mentions you, Mail, daily').press('Space')
   await check(page, 'A note mentions you, Push').press('Space')
+  await check(page, 'Your task is overdue, Mail, at once').press('Space')
   await check(page, 'Your task is overdue, Inbox').press('Space')
   await expect.poll(async () => (await ways()).taskDue).toEqual(['mail'])
   expect((await ways()).mentioned.toSorted()).toEqual(['digest', 'inbox', 'push'])

@@ -3,10 +3,13 @@ import { queueMail } from '../identity/mails/store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { encodeId, newId } from '../platform/model/ids.ts'
 import { sql } from '../platform/model/sql.ts'
-import type { EntryKind } from './kinds.ts'
+import { type EntryKind, isUrgent } from './kinds.ts'
 import { entryRecords, type EntryResource } from './records.ts'
 import { readWays } from './settings-store.ts'
 import { readTitles } from './titles-store.ts'
+
+/** Notifications of what happens to a person at once, such as of a thousand records that somebody assigns to them. */
+const maxPushed = 5
 
 /** Something that concerns a person; ids are uuids. */
 export interface NewEntry {
@@ -53,6 +56,7 @@ async function prepare(transaction: Transaction, entries: readonly NewEntry[]): 
   const ways = await readWays(transaction, userIds)
   const additions: Addition[] = []
   for (const member of members) {
+    let pushed = 0
     const own = entries.filter(({ userId }) => userId === member.userId)
     const titles = await titlesFor(transaction, member, own)
     for (const entry of own) {
@@ -63,7 +67,7 @@ async function prepare(transaction: Transaction, entries: readonly NewEntry[]): 
         ...entry,
         id: newId(),
         isListed: chosen.includes('inbox'),
-        isPushed: chosen.includes('push'),
+        isPushed: chosen.includes('push') && (isUrgent(entry.kind) || ++pushed <= maxPushed),
         isDigested: chosen.includes('digest'),
         mail: chosen.includes('mail') ? { email: member.email, title } : undefined,
       })

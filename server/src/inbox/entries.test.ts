@@ -66,6 +66,19 @@ test('an entry is added once for its key, also at the same time, and its mail is
   expect(await add(owner, [{ ...one, userId: uuidOf(owner.userId) }])).toBe(1)
 })
 
+test('of a thousand records that somebody assigns at once, a person gets five notifications, and of reminders all', async () => {
+  const owner = await newOwner(service)
+  const anna = await newColleague(service, owner)
+  const task = await created(owner.call, '/v5/tasks', { title: 'Call Ada' })
+  await patched(anna.call, '/v5/inbox/settings', { ways: { reminder: ['inbox', 'push'], assigned: ['inbox', 'push'] } })
+  const many = (kind: 'assigned' | 'reminder', count: number) =>
+    Array.from({ length: count }, (_, index) => ({ ...reminderOf(anna, task, `${kind} ${index}`), kind }))
+  expect(await add(owner, [...many('assigned', 1000), ...many('reminder', 8)])).toBe(1008)
+  const rows = await stored(anna)
+  const pushed = (kind: string) => rows.filter((row) => row.kind === kind && row.push_pending).length
+  expect([rows.length, pushed('assigned'), pushed('reminder')]).toEqual([1008, 5, 8])
+})
+
 test('a person hears of something in the ways that they chose, and not at all without any', async () => {
   const owner = await newOwner(service)
   const anna = await newColleague(service, owner)

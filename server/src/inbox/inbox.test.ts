@@ -226,7 +226,7 @@ test('settings have defaults, are checked, and are those of a person in an organ
         ['assigned', 'mentioned', 'suggestion', 'importFailed', 'webhookDisabled'].map((kind) => [kind, ['inbox']]),
       ),
       reminder: ['inbox', 'mail'],
-      taskDue: ['inbox', 'mail'],
+      taskDue: ['inbox'],
     },
     digestAt: '08:00',
     digestDays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'],

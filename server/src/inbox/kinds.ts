@@ -14,13 +14,15 @@ export type EntryKind = (typeof entryKinds)[number]
 export const entryWays = ['inbox', 'digest', 'mail', 'push'] as const
 export type EntryWay = (typeof entryWays)[number]
 
-const isUrgent = (kind: EntryKind): boolean => kind === 'reminder' || kind === 'taskDue'
+export const isUrgent = (kind: EntryKind): boolean => kind === 'reminder' || kind === 'taskDue'
 
 /** What is urgent cannot wait for a digest, and everything else need not be mailed at once. */
 export const waysFor = (kind: EntryKind): readonly EntryWay[] =>
   isUrgent(kind) ? ['inbox', 'mail', 'push'] : ['inbox', 'digest', 'push']
 
-export const defaultWaysFor = (kind: EntryKind): readonly EntryWay[] => (isUrgent(kind) ? ['inbox', 'mail'] : ['inbox'])
+/** Many tasks of a person become overdue at the same time, at the end of a day. */
+export const defaultWaysFor = (kind: EntryKind): readonly EntryWay[] =>
+  kind === 'reminder' ? ['inbox', 'mail'] : ['inbox']
 
 /** The ways that a person has chosen, by kind. */
 export type Ways = Readonly<Record<EntryKind, readonly EntryWay[]>>
