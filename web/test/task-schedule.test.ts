@@ -70,6 +70,20 @@ browserTest('a task gets a reminder and repeats, and the next one appears when i
   await expect.poll(stored).toMatchObject([{ done: false, nextTaskId: null }])
 })
 
+browserTest('the page of a task and the list say in words how it repeats and when it reminds', async () => {
+  const values = {
+    title: 'Pay the rent',
+    dueDate: '2030-01-07',
+    remindBefore: 900,
+    recurrence: 'FREQ=MONTHLY;INTERVAL=2',
+  }
+  const task = await create('tasks', { ...values, contactId: contact.id })
+  await page.goto(`/tasks/${task.id}`)
+  await page.getByText('Every 2 months', { exact: true }).waitFor()
+  await page.getByText('On the day, 09:00', { exact: true }).waitFor()
+  expect(await page.getByText('FREQ=').count()).toBe(0)
+})
+
 browserTest('a reminder follows when a due day gets a time, and a rule of a program stays', async () => {
   const rule = 'FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1'
   await create('tasks', {

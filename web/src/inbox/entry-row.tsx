@@ -68,11 +68,11 @@ export function EntryRow(props: EntryProps) {
 
 function Sentence({ entry, names, place, onOpen }: EntryProps & { onOpen(): void }) {
   const t = useTranslations('inbox')
-  const timeline = useTranslations('timeline')
+  const authors = useTranslations('authors')
   const { kind, resource, title, authorId } = entry
   const facts = {
     by: authorId === null ? 'nobody' : 'somebody',
-    author: names[authorId ?? ''] ?? timeline('formerMember'),
+    author: names[authorId ?? ''] ?? authors('formerMember'),
     resource,
   }
   if (title === null) return t(`gone.${kind}`, facts)

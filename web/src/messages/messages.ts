@@ -66,7 +66,7 @@ export const loadProfileMessages = async (language: Language): Promise<void> => 
   addLaterMessages({ profile })
 }
 
-/** Loads the texts of suggestions and of the board, which the pages of records need too. */
+/** Loads the texts of timelines, suggestions and the board, which the pages of records need. */
 export const loadRecordMessages = async (language: Language): Promise<void> => {
   addLaterMessages(
     language === 'de' ? (await import('./de/of-records.ts')).messages : (await import('./en/of-records.ts')).messages,

@@ -1,7 +1,9 @@
 import { lazy } from 'react'
 import { LaterMessages } from '../messages/later-messages.tsx'
 import { ListPage, type ListParts } from '../views/list-page.tsx'
+import { ValueViewsContext } from '../views/value-views.ts'
 import { boards } from './boards.ts'
+import { valueViews } from './value-views.ts'
 
 /** The dialogs for a new record of resources whose form does not follow from their description. */
 const createDialogs: ListParts['createDialogs'] = {
@@ -11,6 +13,8 @@ const createDialogs: ListParts['createDialogs'] = {
 /** The list of a resource with what the application adds to it. */
 export const ResourceListPage = () => (
   <LaterMessages>
-    <ListPage boards={boards} createDialogs={createDialogs} />
+    <ValueViewsContext value={valueViews}>
+      <ListPage boards={boards} createDialogs={createDialogs} />
+    </ValueViewsContext>
   </LaterMessages>
 )

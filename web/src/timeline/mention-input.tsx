@@ -126,8 +126,9 @@ function insert(element: HTMLTextAreaElement, text: string): void {
 /** The people that the text mentions: in the input, their names are between marks and ids. */
 function Mentioned({ text }: { text: string }) {
   const t = useTranslations('timeline')
+  const authors = useTranslations('authors')
   const format = useFormatter()
-  const names = mentionsIn(text).map(({ name }) => name || t('formerMember'))
+  const names = mentionsIn(text).map(({ name }) => name || authors('formerMember'))
   if (names.length === 0) return undefined
   return <p className={styles.mentioned}>{t('mentions', { names: format.list(names) })}</p>
 }

@@ -116,7 +116,7 @@ interface MentionProps {
 }
 
 function Mention({ userId, written, children }: MentionProps) {
-  const t = useTranslations('timeline')
+  const t = useTranslations('authors')
   const name = use(MentionNames)[userId]
   const isCurrent = name === undefined ? written !== '@' : written === `@${name}`
   return <span className={styles.mention}>{isCurrent ? children : `@${name ?? t('formerMember')}`}</span>

@@ -12,12 +12,12 @@ interface AuthorProps {
 
 /** The same for an author whose name is loaded later. */
 export function useAuthorOf(): (props: AuthorProps) => string {
-  const t = useTranslations('timeline')
+  const t = useTranslations('authors')
   return ({ entry, names }) => authorOf(t, entry, names)
 }
 
 function authorOf(
-  t: ReturnType<typeof useTranslations<'timeline'>>,
+  t: ReturnType<typeof useTranslations<'authors'>>,
   entry: AuthorProps['entry'],
   names: AuthorProps['names'],
 ): string {

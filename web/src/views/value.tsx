@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { Suspense, useContext } from 'react'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
@@ -12,6 +13,7 @@ import { currencyOf, dayOf, formatMoney, type Money } from './money.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import styles from './value.module.css'
 import type { Property } from './property.ts'
+import { ValueViewsContext } from './value-views.ts'
 
 interface ValueProps {
   resource: ResourceSchema
@@ -22,10 +24,17 @@ interface ValueProps {
 /** A value formatted for people. */
 export function Value({ resource, property, record }: ValueProps) {
   const value = valueAt(record, property.name)
+  const View = useContext(ValueViewsContext)[resource.name]?.[property.name]
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
   if (property.type === 'embedded')
     return <EmbeddedLink property={property} value={value} state={stateOf(resource, record)} />
   if (value === null || value === undefined || value === '') return undefined
+  if (View)
+    return (
+      <Suspense>
+        <View value={value} record={record} />
+      </Suspense>
+    )
   if (property.name === resource.due?.overdueField) return value === true && <OverdueTag property={property} />
   if (property.name === resource.statusField && property.type !== 'choice')
     return (

@@ -1,4 +1,5 @@
 import access from './access.json'
+import authors from './authors.json'
 import board from './board.json'
 import choices from './choices.json'
 import common from './common.json'
@@ -12,12 +13,12 @@ import record from './record.json'
 import sentences from './sentences.json'
 import shell from './shell.json'
 import tasks from './tasks.json'
-import timeline from './timeline.json'
 import views from './views.json'
 import type { messages as english } from '../en/index.ts'
 
 export const messages: typeof english = {
   access,
+  authors,
   board,
   choices,
   common,
@@ -30,6 +31,5 @@ export const messages: typeof english = {
   record,
   shell,
   tasks,
-  timeline,
   views,
 }

@@ -1,5 +1,6 @@
 import type { messages as english } from '../en/of-records.ts'
 import deals from './deals.json'
 import suggestions from './suggestions.json'
+import timeline from './timeline.json'
 
-export const messages: typeof english = { deals, suggestions }
+export const messages: typeof english = { deals, suggestions, timeline }

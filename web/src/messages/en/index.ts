@@ -1,4 +1,5 @@
 import access from './access.json'
+import authors from './authors.json'
 import board from './board.json'
 import choices from './choices.json'
 import common from './common.json'
@@ -11,11 +12,11 @@ import operators from './operators.json'
 import record from './record.json'
 import shell from './shell.json'
 import tasks from './tasks.json'
-import timeline from './timeline.json'
 import views from './views.json'
 
 export const messages = {
   access,
+  authors,
   board,
   choices,
   common,
@@ -28,6 +29,5 @@ export const messages = {
   record,
   shell,
   tasks,
-  timeline,
   views,
 }

@@ -1,4 +1,5 @@
 import deals from './deals.json'
 import suggestions from './suggestions.json'
+import timeline from './timeline.json'
 
-export const messages = { deals, suggestions }
+export const messages = { deals, suggestions, timeline }
