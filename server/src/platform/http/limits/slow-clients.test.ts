@@ -91,6 +91,13 @@ test('a client that sends its headers too slowly gets an error and is disconnect
   connection.socket.destroy()
 })
 
+test('a connection that was opened in advance and never used is closed without an answer', async () => {
+  const connection = await openRaw(url)
+  await connection.closed
+  expect(connection.bytes().toString()).toBe('')
+  connection.socket.destroy()
+})
+
 test.each(['content-length', 'transfer-encoding'])(
   'a client that sends its body (%s) too slowly gets an error and is disconnected',
   async (framing) => {

@@ -52,7 +52,9 @@ export class ParserErrorHandler {
 
   handle(error: ParserError, socket: Socket): void {
     if (socket.writableEnded) return
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    // A browser that opened the connection in advance would take an answer for that to its first request.
+    const isUnused = socket.bytesRead === 0
+    if (error.code === 'ECONNRESET' || isUnused || !socket.writable) {
       socket.destroy()
       return
     }
