@@ -224,8 +224,9 @@ const absentValues: Partial<Record<FieldType, string>> = {
   handle: 'nothing_has_this',
 }
 
-function absentValue({ type, holds, prefix, choices }: Path): string {
+function absentValue({ name, type, holds, prefix, choices }: Path): string {
   const [choice] = choices
+  if (name === 'recurrence') return 'FREQ=YEARLY;INTERVAL=77'
   if (choice !== undefined) return choice
   const absent = type === 'array' ? undefined : absentValues[holds]
   if (absent !== undefined) return absent

@@ -53,15 +53,11 @@ const effectScopes: Readonly<Record<string, readonly string[]>> = {
   'import:remove-received:write': ['contact', 'company', 'note'].map((name) => `urn:service:${name}:delete:write`),
 }
 
-/** Keys are refused by what these routes do, after the check of the scope. */
-const forPeople: readonly string[] = ['presence:update:write']
-
 async function isAllowed(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
   const response = await send(await callWithScopes(granted), route)
   // The key may create keys, but not with these scopes.
   if (response.status === 403 && response.body.details?.[0].field === 'scopes') return true
   if (response.status === 403 && effectScopes[route.scope]?.includes(response.body.details?.[0].message)) return true
-  if (response.body?.code === 'insufficient_permissions' && forPeople.includes(route.scope)) return true
   if (response.status === 403) {
     expect(response.body).toEqual({
       code: 'missing_scopes',
@@ -206,13 +202,12 @@ test.each(roles)(
     }
     const ownerOnly = /^(?:sso-connection|domain):\w+:write$|^mail-content:|^system:/
     const canRead = (scope: string) => scope.endsWith(':read') && roleGroupOf(scope) !== 'administration'
-    const canWrite = (scope: string) =>
-      scope.endsWith(':write') && ['records', 'personal'].includes(roleGroupOf(scope) ?? '')
+    const canWrite = (scope: string) => scope.endsWith(':write') && roleGroupOf(scope) === 'records'
     const allowed: Record<string, (scope: string) => boolean> = {
       owner: () => true,
       admin: (scope) => !ownerOnly.test(scope),
       member: (scope) => canRead(scope) || canWrite(scope),
-      viewer: (scope) => canRead(scope) || roleGroupOf(scope) === 'personal',
+      viewer: canRead,
     }
     const names = scoped.map(({ scope }) => scope)
     expect(scoped.filter(isCovered).map(({ scope }) => scope)).toEqual(names.filter((scope) => allowed[role]?.(scope)))

@@ -91,13 +91,18 @@ test('no regular expression is built from input: each is created when its file i
 
 test('Math.random only varies delays, never secrets', () => {
   const randomUses = uses.filter(({ construct }) => construct === 'Math.random')
-  const delayFiles = ['platform/database/database.ts', 'platform/background/loop.ts', 'webhooks/schedule.ts']
+  const delayFiles = [
+    'platform/database/database.ts',
+    'platform/background/loop.ts',
+    'webhooks/schedule.ts',
+    'inbox/push/worker.ts',
+  ]
   expect(new Set(randomUses.map(({ location }) => location.replace(/:\d+$/, '')))).toEqual(
     new Set(delayFiles.map((name) => `server/src/${name}`)),
   )
 })
 
-test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, and AES-256-GCM', () => {
+test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, AES-256-GCM, and what push services require', () => {
   const primitives = uses.filter(({ construct }) =>
     /^(?:createHash|createHmac|hkdfSync|create(?:C|Dec)ipheriv)$/.test(construct),
   )
@@ -106,8 +111,14 @@ test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, and AES-256-G
   const isBreachLookup = (use: (typeof primitives)[number]) =>
     use.location.startsWith('server/src/identity/access/breached-')
   expect(primitives.filter(isBreachLookup).map(({ argumentTexts }) => argumentTexts[0])).toEqual(["'sha1'"])
+  // Browsers decrypt notifications with the 128 bits of RFC 8291.
+  const isNotification = (use: (typeof primitives)[number]) =>
+    use.location.startsWith('server/src/inbox/push/encryption')
+  expect(primitives.filter(isNotification).map(({ argumentTexts }) => argumentTexts[0])).toContain("'aes-128-gcm'")
   const algorithms = new Set(
-    primitives.filter((use) => !isBreachLookup(use)).map(({ argumentTexts }) => argumentTexts[0]),
+    primitives
+      .filter((use) => !isBreachLookup(use) && !isNotification(use))
+      .map(({ argumentTexts }) => argumentTexts[0]),
   )
   expect(algorithms).toEqual(new Set(["'sha256'", "'aes-256-gcm'"]))
   const others =

@@ -106,6 +106,7 @@ test('a person hears of something in the ways that they chose, and not at all wi
 test('the mail of a reminder names the task and leads to it', async () => {
   const owner = await newOwner(service)
   const task = await created(owner.call, '/v5/tasks', { title: 'Call Ada' })
+  await patched(owner.call, '/v5/inbox/settings', { ways: { taskDue: ['mail'] } })
   await add(owner, [reminderOf(owner, task), { ...reminderOf(owner, task), kind: 'taskDue' }])
   await until('both are composed', async () => {
     const mails = await mailsOf(service, owner.email)
@@ -215,7 +216,7 @@ test.each(['is removed', 'leaves'])('a person who %s leaves nothing behind in th
   const [anna, ben] = [await newColleague(service, owner), await newColleague(service, owner)]
   for (const { userId } of [anna, ben])
     await created(owner.call, '/v5/tasks', { title: 'Call Ada', assigneeId: userId })
-  await untilEntries(anna, 1)
+  for (const person of [anna, ben]) await untilEntries(person, 1)
   await patched(anna.call, '/v5/inbox/settings', { digestAt: '10:00' })
   const digested = sql`insert into inbox_digests (organization_id, user_id, last_day)
     values (${uuidOf(owner.organizationId)}::uuid, ${uuidOf(anna.userId)}::uuid, '2026-11-27')`

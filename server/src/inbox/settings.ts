@@ -16,7 +16,7 @@ const waysSchema = closedObject(
 )
 
 /** `HH:MM` of a day. */
-const timeOfDay = '^([01][0-9]|2[0-3]):[0-5][0-9]$'
+const timeOfDay = /^([01][0-9]|2[0-3]):[0-5][0-9]$/
 
 export const settingsSchema = closedObject({
   ways: {
@@ -24,7 +24,7 @@ export const settingsSchema = closedObject({
     description:
       'How you hear of each kind: `inbox` shows an entry, `digest` is a mail of many entries at `digestAt`, `mail` is sent at once, `push` goes to your browsers. Without any, there is no entry.',
   },
-  digestAt: { type: 'string', pattern: timeOfDay, description: 'When the digest is sent, in your time zone.' },
+  digestAt: { type: 'string', pattern: timeOfDay.source, description: 'When the digest is sent, in your time zone.' },
   digestDays: {
     type: 'array',
     items: { type: 'string', enum: weekDays },
@@ -73,9 +73,9 @@ export const settingsShape = bodyShapeOf({
   },
   digestAt: {
     ...text({ label: 'Time of the digest', description: '`HH:MM` in your time zone', nullable: false }),
-    schema: { type: 'string', pattern: timeOfDay, examples: ['08:00'] },
+    schema: { type: 'string', pattern: timeOfDay.source, examples: ['08:00'] },
     normalize: (value: JsonValue): Normalized =>
-      new RegExp(timeOfDay).test(String(value)) ? { value } : { error: 'expected a time of day, such as "08:00"' },
+      timeOfDay.test(String(value)) ? { value } : { error: 'expected a time of day, such as "08:00"' },
   },
   digestDays: {
     ...stringList({

@@ -1,6 +1,7 @@
+import { personalRoute } from '../identity/access/personal-route.ts'
 import type { Part } from '../platform/http/part.ts'
-import { type Route, writeRoute } from '../platform/http/route.ts'
-import { ApiError, invalidBody } from '../platform/model/errors.ts'
+import type { Route } from '../platform/http/route.ts'
+import { invalidBody } from '../platform/model/errors.ts'
 import { decodeId } from '../platform/model/ids.ts'
 import { covers } from '../platform/model/scopes.ts'
 import { isInFeed, type Resource } from '../platform/records/declare/define.ts'
@@ -36,12 +37,10 @@ const shape = bodyShapeOf({
 export const presencePart = (resources: () => readonly Resource[]): Part => ({
   routes: [signRoute(() => resources().filter(isInFeed))],
   headings: { presence: 'Who else has a record open.' },
-  roleGroups: { presence: 'personal' },
 })
 
 const signRoute = (followed: () => readonly Resource[]): Route =>
-  writeRoute({
-    kind: 'write',
+  personalRoute({
     method: 'POST',
     path: '/v5/presence',
     operation: 'signPresence',
@@ -51,12 +50,9 @@ const signRoute = (followed: () => readonly Resource[]): Route =>
     tag: 'presence',
     params: {},
     query: { kind: 'none' },
-    scope: 'presence:update:write',
-    supportsIfMatch: false,
     body: { component: 'PresenceSign', shape, required: true },
     responses: { 204: { kind: 'none' } },
-    async handle({ db, caller, body }) {
-      if (caller.kind !== 'session') throw noPerson()
+    async write({ db, caller, body }) {
       const { tab } = body
       const places = placesOf(body, followed())
       const visible = followed().filter(({ singular }) => covers(caller.scopes, `${singular}:list:read`))
@@ -66,9 +62,6 @@ const signRoute = (followed: () => readonly Resource[]): Route =>
       return { status: 204 }
     },
   })
-
-const noPerson = (): ApiError =>
-  new ApiError('insufficient_permissions', 'Only people are shown on records: log in instead of sending an API key.')
 
 /** Errors: 422 for what is not the id of a record. */
 function placesOf(

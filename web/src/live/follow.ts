@@ -10,7 +10,6 @@ import './refetch.ts'
 import type { Signs } from './signs.ts'
 
 const neededScope = { resource: 'event', action: 'list', permission: 'read', guarded: false } as const
-const signScope = { resource: 'presence', action: 'update', permission: 'write', guarded: false } as const
 /** Milliseconds between two refetches of everything, for a person whose role does not show them events. */
 const refusedInterval = 15_000
 /** Milliseconds for which batches are stored for new tabs: longer than a page takes to load. */
@@ -57,7 +56,7 @@ class Follower {
   readonly #waiting = new AbortController()
   readonly #tab = crypto.getRandomValues(new Uint32Array(2)).join('-')
   #signs: Signs | undefined
-  #maySign = false
+  #leads = false
   #connection: FeedConnection | undefined
   #position: string | undefined
   #recent: { at: number; batch: Batch }[] = []
@@ -100,7 +99,7 @@ class Follower {
     const { credential } = await queryClient.ensureQueryData(meQuery)
     if (this.#waiting.signal.aborted) return
     if (!covers(credential.scopes, neededScope)) return this.#refetchAll()
-    this.#maySign = covers(credential.scopes, signScope)
+    this.#leads = true
     this.#post({ kind: 'where' })
     this.#announce()
     this.#connection = new FeedConnection(
@@ -142,7 +141,7 @@ class Follower {
 
   #announce(): void {
     const places = ownPlaces()
-    if (this.#maySign) void this.#sign(this.#tab, places)
+    if (this.#leads) void this.#sign(this.#tab, places)
     else this.#post({ kind: 'places', tab: this.#tab, places })
   }
 
@@ -163,7 +162,7 @@ class Follower {
   #receive(message: Message): void {
     if (message.kind === 'hello') return this.#welcome(message.since)
     if (message.kind === 'places') {
-      if (this.#maySign && isSecureContext) void this.#sign(message.tab, message.places)
+      if (this.#leads && isSecureContext) void this.#sign(message.tab, message.places)
       return
     }
     // Only without locks, several tabs have a connection.

@@ -3,7 +3,7 @@ import { useReminderLabel } from './reminder.ts'
 import { useRuleSentence } from './rule-sentence.ts'
 
 /** `Every 2 weeks on Monday` instead of a rule, and `1 hour before` instead of minutes. */
-export default function ScheduleValue({ value, record }: ValueViewProps) {
+export function ScheduleValue({ value, record }: ValueViewProps) {
   const sentenceOf = useRuleSentence()
   const labelOf = useReminderLabel()
   return <>{typeof value === 'number' ? labelOf(value, record.dueAt !== null) : sentenceOf(String(value))}</>

@@ -232,7 +232,6 @@ export interface RequestContext {
   beginning?: Buffer
   /** The body; the stream can only be read once. */
   bytes?: Uint8Array
-  /** When the stream began that is the response. */
   streamedAt?: number
   waited?: number
 }

@@ -51,8 +51,8 @@ export function missingScopeReason(needed: string): string {
 const writeScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:write`)
 const readScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
 
-/** What roles below administrator may do: members change `records`, viewers read them, both read `visible`, and change what is `personal`. */
-export type RoleGroup = 'records' | 'visible' | 'personal' | 'administration'
+/** What roles below administrator may do: members change `records`, viewers read them, both read `visible`. */
+export type RoleGroup = 'records' | 'visible' | 'administration'
 
 export type RoleScopes = (role: Role) => readonly string[]
 
@@ -74,13 +74,12 @@ export const firstKeyScopes: readonly string[] = [
 export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleScopes {
   const nouns = Object.keys(groups)
   const records = nouns.filter((noun) => groups[noun] === 'records')
-  const personal = writeScopes(...nouns.filter((noun) => groups[noun] === 'personal'))
   const visible = nouns.filter((noun) => groups[noun] !== 'administration')
   const scopes: Record<Role, readonly string[]> = {
     owner: [...administration, ...writeScopes('sso-connection', 'domain'), ...readScopes('mail-content', 'system')],
     admin: administration,
-    member: [...readScopes(...visible), ...writeScopes(...records), ...personal],
-    viewer: [...readScopes(...visible), ...personal],
+    member: [...readScopes(...visible), ...writeScopes(...records)],
+    viewer: readScopes(...visible),
   }
   return (role) => scopes[role]
 }
