@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import { sqlState } from '../src/platform/database/failures.ts'
+import { backgroundName } from './service.ts'
 
 /** A part of a statement, and the same without its effect. */
 interface Predicate {
@@ -12,7 +13,7 @@ interface Predicate {
  * An organization predicate in a statement, or that of a related record in a search; lookups of the credential itself are
  * by secret and do not need one.
  */
-const organizationPredicate: Predicate = {
+export const organizationPredicate: Predicate = {
   pattern:
     /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\)|(?:record|related_\d)\.organization_id)/g,
   without: (_, parameter) => `organization_id is not null and ${parameter} is not null`,
@@ -57,7 +58,16 @@ export interface Planted {
 
 const inFailedTransaction = '25P02'
 
-export function watchStatements(predicate = organizationPredicate): Statements {
+/** The pool of background work, whose transactions would be undone, and repeated between the statements of requests. */
+export const isInBackground = (client: pg.Client): boolean =>
+  (client as unknown as { connectionParameters: pg.ClientConfig }).connectionParameters.application_name ===
+  backgroundName
+
+/** Watches the statements of all connections but those that `isLeftOut` names. */
+export function watchStatements(
+  predicate = organizationPredicate,
+  isLeftOut: (client: pg.Client) => boolean = () => false,
+): Statements {
   const original = pg.Client.prototype.query
   const sent: string[] = []
   const transactionResults: string[] = []
@@ -69,6 +79,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
 
   function query(this: pg.Client, given: string | pg.QueryConfig, ...rest: unknown[]): unknown {
     const forward = (statement: unknown) => Reflect.apply(original, this, [statement, ...rest])
+    if (isLeftOut(this)) return forward(given)
     const text = typeof given === 'string' ? given : given.text
     sent.push(text)
     if (text === 'commit' || text === 'rollback') inTransaction.delete(this)

@@ -237,6 +237,7 @@ const ofRecords = new RegExp(
 const ofService = [
   /\/intake\/(?:accept|merge|work)\//,
   /\/assistant\/work\//,
+  /\/crm\/tasks\/reminders-store\.ts$/,
   // Maintenance.
   /\/(?:retention-store|renderings|index-builds-store)\.ts$/,
 ]
@@ -304,6 +305,10 @@ async function writeAsPerson(): Promise<void> {
     await person.call('POST', `/v5/deals/${deals[0].id}/move`, { body: { stageId: stages[0].id, [side]: deals[1].id } })
   await person.call('PATCH', `/v5/deals/${deals[2].id}`, { body: { stageId: stages[2].id } })
   await person.call('PATCH', stagePath(2), { body: { position: 0 } })
+  const weekly = { title: 'Report', dueAt: '2030-01-07T08:00:00Z', recurrence: 'FREQ=WEEKLY' }
+  const task = await create(person, '/v5/tasks', weekly)
+  for (const done of [true, false])
+    expect((await person.call('PATCH', `/v5/tasks/${task.id}`, { body: { done } })).status).toBe(200)
   expect((await person.call('DELETE', `${stagePath(0)}?moveDealsTo=${stages[1].id}`)).status).toBe(204)
   const { organizationId } = owner
   for (const text of ['No thanks, we are not interested.', 'Please call me tomorrow.', 'Stop sending me mails.']) {

@@ -218,20 +218,35 @@ test.each(['is removed', 'leaves'])('a person who %s leaves nothing behind in th
     await created(owner.call, '/v5/tasks', { title: 'Call Ada', assigneeId: userId })
   for (const person of [anna, ben]) await untilEntries(person, 1)
   await patched(anna.call, '/v5/inbox/settings', { digestAt: '10:00' })
+  const other = newId()
   const digested = sql`insert into inbox_digests (organization_id, user_id, last_day)
-    values (${uuidOf(owner.organizationId)}::uuid, ${uuidOf(anna.userId)}::uuid, '2026-11-27')`
+    select organization_id, ${uuidOf(anna.userId)}::uuid, '2026-11-27'
+    from unnest(${[uuidOf(owner.organizationId), other]}::uuid[]) organization_id`
   await service.database.crossTenantQuery('check the database', digested)
+  // What the person has in another organization.
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into inbox_entries (organization_id, id, user_id, kind, resource, record_id, key)
+      values (${other}::uuid, ${newId()}::uuid, ${uuidOf(anna.userId)}::uuid, 'reminder', 'tasks', ${newId()}::uuid, 'a')`,
+  )
+  for (const table of ['inbox_settings', 'inbox_changes'])
+    await service.database.crossTenantQuery(
+      'check the database',
+      sql`insert into ${identifier(table)} (organization_id, user_id)
+        values (${other}::uuid, ${uuidOf(anna.userId)}::uuid)`,
+    )
   const answer =
     how === 'leaves'
       ? await anna.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)
       : await owner.call('DELETE', `/v5/members/${anna.userId}`)
   expect(answer.status, answer.text).toBe(204)
   for (const table of ['inbox_entries', 'inbox_settings', 'inbox_changes', 'inbox_digests']) {
-    const rows = await service.database.crossTenantQuery<{ userId: string }>(
+    const rows = await service.database.crossTenantQuery<{ organizationId: string }>(
       'check the database',
-      sql`select user_id as "userId" from ${identifier(table)} where user_id = ${uuidOf(anna.userId)}::uuid`,
+      sql`select organization_id as "organizationId" from ${identifier(table)}
+        where user_id = ${uuidOf(anna.userId)}::uuid`,
     )
-    expect(rows, table).toEqual([])
+    expect(rows, table).toEqual([{ organizationId: other }])
   }
   expect(await add(owner, [reminderOf(anna, (await owner.call('GET', '/v5/tasks?limit=1')).body[0])])).toBe(0)
   expect(await entriesOf(ben)).toHaveLength(1)
