@@ -21,6 +21,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   spent_challenges: ['hash'],
   sso_steps: ['hash'],
   api_key_previous_hashes: ['hash'],
+  presences: ['session_id', 'tab'],
 }
 
 export const rowKey = (table: string, row: StoredRow): string =>
