@@ -19,7 +19,7 @@ export const allTests = [
     (name) => `server/src/platform/records/${name}`,
   ),
   ...['feed', 'stream', 'purges', 'order', 'feed-visibility'].map((name) => `server/src/feed/${name}.test`),
-  ...['inbox', 'entries'].map((name) => `server/src/inbox/${name}.test`),
+  ...['inbox/inbox', 'inbox/entries', 'presence/presence'].map((name) => `server/src/${name}.test`),
   ...['http/effects/idempotency', 'queue/', 'operations/backup/backup'].map((name) => `server/src/platform/${name}`),
   // Logins, sessions, credentials, people, mails and the audit log
   'server/src/identity',

@@ -22,8 +22,11 @@ import { startMail } from './identity/mails/start.ts'
 import { startDigests } from './inbox/digest/start.ts'
 import { addEntries } from './inbox/entries-store.ts'
 import { startNotifier } from './inbox/notifier.ts'
+import { inboxQueue } from './inbox/notifier-store.ts'
+import { pushQueue } from './inbox/push/entries-store.ts'
 import { startPush } from './inbox/push/start.ts'
 import { startReminders } from './crm/tasks/reminders.ts'
+import { noticeQueue } from './crm/tasks/reminders-store.ts'
 
 interface BackgroundOptions {
   config: Config
@@ -56,13 +59,34 @@ export function startBackground({ config, findOrigin, metrics, ...options }: Bac
   const sweep = startSweep({
     ...options,
     organizations: organizationsByRecords,
-    kinds: [importQueue, noteQueue, eventQueue],
+    kinds: [importQueue, noteQueue, eventQueue, pushQueue],
+  })
+  // Nobody announces that a time has come, and events are announced to who places them.
+  const frequentSweep = startSweep({
+    ...options,
+    organizations: organizationsByRecords,
+    name: 'inbox',
+    seconds: 5,
+    kinds: [inboxQueue, noticeQueue],
   })
   const placing = startPlacing(options)
-  const notifier = startNotifier({ ...options, onAdded: () => mail.wake() })
-  const reminders = startReminders({ ...options, addNotices: addEntries, onSent: () => mail.wake() })
+  const passOn = (organizationId: string) => {
+    mail.wake()
+    options.wakeups.announce(pushQueue.kind, [organizationId], () => push.wake())
+  }
+  const notifier = startNotifier({ ...options, onAdded: passOn })
+  const reminders = startReminders({ ...options, addNotices: addEntries, onSent: passOn })
   const messages = [notifier, reminders, push, digests, mail]
-  const loops = [sweep, placing, ...messages, maintenance, keyMaintenance, auditLogMaintenance, organizationRemoval]
+  const loops = [
+    sweep,
+    frequentSweep,
+    placing,
+    ...messages,
+    maintenance,
+    keyMaintenance,
+    auditLogMaintenance,
+    organizationRemoval,
+  ]
   const close = async () => void (await Promise.all(loops.map((loop) => loop.close())))
   return { mail, close }
 }

@@ -33,10 +33,14 @@ test.skipIf(!isDistributed())(
     await client.query(`alter database ${name} set log_min_messages = notice`)
     const service = await startTestService({ IMPORT_WORKERS: '2', REASONING_CONCURRENCY: '2' }, database)
     const finished = async () => {
-      const { rows } = await client.query<{ left: number; notes: number }>(`select
+      const { rows } = await client.query<{ left: number; notes: number; events: number; feeds: number }>(`select
         (select count(*)::int from import_rows where finished_at is null) as left,
-        (select count(*)::int from notes where reasoning_queued_at is not null) as notes`)
-      return rows[0]?.left === 0 && rows[0].notes === 0
+        (select count(*)::int from notes where reasoning_queued_at is not null) as notes,
+        (select count(*)::int from events where "position" is null) as events,
+        (select count(*)::int from event_feeds feed left join inbox_positions reached using (organization_id)
+          where feed.last_position > coalesce(reached."position", 0)) as feeds`)
+      const [found] = rows
+      return found?.left === 0 && found.notes === 0 && found.events === 0 && found.feeds === 0
     }
     try {
       const before = statSync(logFile()).size

@@ -11,6 +11,7 @@ import {
   type TestOrganization,
   type TestResponse,
   type TestService,
+  withoutBackground,
 } from './service.ts'
 
 /** Each command takes a round trip between servers. The first and the last one of a transaction count, too. */
@@ -26,7 +27,8 @@ describe.skipIf(!isDistributed())('between the servers of a Citus cluster', () =
   beforeAll(async () => {
     const { connection, drop } = await createDatabase()
     remote = await recordRemoteCommands(connection)
-    service = await startTestService({}, { connection: remote.connection, drop })
+    // What follows in the background, such as the feed and the inbox, is not part of a request.
+    service = await startTestService(withoutBackground, { connection: remote.connection, drop })
     organization = await service.newOrganization()
     call = organization.call
     contactId = (await call('POST', '/v5/contacts', { body: { email: 'grace@example.com' } })).body.id

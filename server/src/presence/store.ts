@@ -36,9 +36,10 @@ export async function storePresence(
     places.length === 0
       ? sql`delete from presences
           where organization_id = ${organization} and session_id = ${sessionId}::uuid and tab = ${tab}`
-      : sql`insert into presences (organization_id, session_id, tab, user_id, places)
-          values (${organization}, ${sessionId}::uuid, ${tab}, ${userId}::uuid, ${JSON.stringify(places)}::jsonb)
-          on conflict (organization_id, session_id, tab) do update set places = excluded.places, seen_at = now()`,
+      : sql`insert into presences (organization_id, session_id, tab, user_id, places, seen_at)
+          values (${organization}, ${sessionId}::uuid, ${tab}, ${userId}::uuid, ${JSON.stringify(places)}::jsonb, now())
+          on conflict (organization_id, session_id, tab) do update set
+            places = excluded.places, seen_at = excluded.seen_at`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { organizationsByRecords } from '../../identity/teams/store.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { join, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import type { Queue } from '../../platform/queue/queue.ts'
 
 /** A message about a task, for the inbox of its assignee. All ids are uuids. */
@@ -37,17 +37,22 @@ export async function sendNotices(database: Database, organizationId: string, ad
   return database.transaction(serviceActor('maintenance', organizationId), async (transaction) => {
     const { organization } = transaction
     const due = await transaction.query<DueTask & { isSent: boolean }>(sql`
-      with due as materialized (
-        select id, unsent_reminder_at, unsent_deadline_at from tasks task
-        where organization_id = ${organization} and ${unsent} and ${nextAt} <= now()
-        order by ${nextAt} limit ${noticedAtOnce} for no key update skip locked)
-      update tasks task
-      set unsent_reminder_at = case when due.unsent_reminder_at > now() then due.unsent_reminder_at end,
-        unsent_deadline_at = case when due.unsent_deadline_at > now() then due.unsent_deadline_at end
-      from due where task.organization_id = ${organization} and task.id = due.id
-      returning task.id, task.assignee_id as "userId", ${instantText('due.unsent_reminder_at')} as "reminderAt",
-        ${instantText('due.unsent_deadline_at')} as deadline,
-        not task.done and task.assignee_id is not null and task.deleted_at is null and ${hasRecord} as "isSent"`)
+      select task.id, task.assignee_id as "userId", ${instantText('task.unsent_reminder_at')} as "reminderAt",
+        ${instantText('task.unsent_deadline_at')} as deadline,
+        not task.done and task.assignee_id is not null and task.deleted_at is null and ${hasRecord(organization)} as "isSent"
+      from tasks task
+      where task.organization_id = ${organization} and ${unsent} and ${nextAt} <= now()
+      order by ${nextAt} limit ${noticedAtOnce} for no key update of task skip locked`)
+    if (due.length === 0) return 0
+    const ids = (isDue: (task: DueTask) => boolean) => due.filter(isDue).map(({ id }) => id)
+    // Constants only: not every engine accepts a clock in the update of a column.
+    await transaction.query(sql`
+      update tasks task set
+        unsent_reminder_at = case when id <> all(${ids(({ reminderAt }) => reminderAt !== null)}::uuid[])
+          then unsent_reminder_at end,
+        unsent_deadline_at = case when id <> all(${ids(({ deadline }) => deadline !== null)}::uuid[])
+          then unsent_deadline_at end
+      where organization_id = ${organization} and id = any(${ids(() => true)}::uuid[])`)
     const notices = due.filter(({ isSent }) => isSent).flatMap(noticesOf)
     if (notices.length > 0) await add(transaction, notices)
     return due.length
@@ -61,15 +66,16 @@ const instantText = (column: string): Sql =>
   raw(`case when ${column} <= now() then to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`)
 
 /** While a record is deleted, its tasks are not found. */
-const hasRecord = raw(
-  ['contact', 'company', 'deal']
-    .map((name) => {
+const hasRecord = (organization: Sql): Sql =>
+  join(
+    (['contact', 'company', 'deal'] as const).map((name) => {
       const table = { contact: 'contacts', company: 'companies', deal: 'deals' }[name]
-      return `(task.${name}_id is null or exists (select from ${table} record where record.organization_id = task.organization_id
-        and record.id = task.${name}_id and record.deleted_at is null))`
-    })
-    .join(' and '),
-)
+      const column = raw(`task.${name}_id`)
+      return sql`(${column} is null or exists (select from ${raw(table)} record
+        where record.organization_id = ${organization} and record.id = ${column} and record.deleted_at is null))`
+    }),
+    ' and ',
+  )
 
 function noticesOf({ id, userId, reminderAt, deadline }: DueTask): TaskNotice[] {
   const common = { userId, resource: 'tasks' as const, recordId: id, authorId: null }

@@ -1,9 +1,8 @@
-import { organizationsByRecords } from '../../identity/teams/store.ts'
 import { joinLoops, type Loop } from '../../platform/background/loop.ts'
 import { isTransient } from '../../platform/database/failures.ts'
 import type { AllowedHost } from '../../platform/egress/allow.ts'
 import { createEgress } from '../../platform/egress/egress.ts'
-import { startSweep, type Wakeups } from '../../platform/queue/wakeups.ts'
+import type { Wakeups } from '../../platform/queue/wakeups.ts'
 import { startQueueWorkers } from '../../platform/queue/workers.ts'
 import { composeNotification } from './compose.ts'
 import { passOn, pushQueue } from './entries-store.ts'
@@ -40,14 +39,7 @@ export function startPush(options: PushOptions): Loop {
       return hasPassedOn
     },
   })
-  const sweeping = startSweep({
-    ...options,
-    name: 'push',
-    seconds: 1,
-    organizations: organizationsByRecords,
-    kinds: [pushQueue],
-  })
-  return joinLoops([passing, sending, sweeping])
+  return joinLoops([passing, sending])
 }
 
 /** The address, or the page on https, where a push service reaches the operator. */
