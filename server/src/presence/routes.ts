@@ -74,7 +74,7 @@ function placesOf(
       if (id !== undefined) return { resource: singular, id, isEditing: editedIds.includes(shown) }
     }
     throw invalidBody([
-      { field: 'recordIds', message: `expected ids of records in the feed; number ${index + 1} is none` },
+      { field: 'recordIds', message: `expected ids of records in the feed; number ${index + 1} is not one` },
     ])
   })
 }

@@ -108,6 +108,19 @@ test('a change shows at once and survives an answer that was requested before it
   expect(shown.indexOf('con_140')).toBe(-1)
 })
 
+test('a change survives rows that were requested again before it', async () => {
+  const rows = rowsUpTo(3)
+  const filter = listOf(rows)
+  let answer: (found: RecordData[]) => void = () => undefined
+  filter.only = () => ({ page: () => new Promise((resolve) => (answer = resolve)) }) as unknown as RecordFilter
+  const shown = await windowOf(filter)
+  const patched = shown.patch(['con_1'])
+  shown.put({ id: 'con_1', name: 'Typed' })
+  answer([{ id: 'con_1', name: 'Contact 1' }])
+  await patched
+  expect(shown.rowAt(1)?.name).toBe('Typed')
+})
+
 test('rows move up when others are removed, and the next rows load', async () => {
   const rows = rowsUpTo(130)
   const shown = await windowOf(listOf(rows))

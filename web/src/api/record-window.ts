@@ -109,7 +109,8 @@ export class RecordWindow {
       const page = new URLSearchParams({ limit: String(pageSize) })
       for (const field of this.#fields) page.append('select[]', field)
       const own = this.#filter.only(ids.slice(first, first + pageSize))
-      for (const row of await own.page(this.#path, page)) this.put(row)
+      // The person may have changed one of them meanwhile.
+      for (const row of await this.#changes.during(() => own.page(this.#path, page))) this.put(row)
     }
   }
 

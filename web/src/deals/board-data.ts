@@ -120,7 +120,11 @@ export class BoardData {
   async patch(ids: readonly string[]): Promise<void> {
     const own = ids.filter((id) => this.find(id))
     if (own.length === 0) return
-    for (const deal of await this.#readDeals(own)) {
+    const edits = this.#edits
+    const deals = await this.#readDeals(own)
+    // The person has changed a card meanwhile, which the answer does not contain.
+    if (edits !== this.#edits) return this.arrivals.follow(own, false)
+    for (const deal of deals) {
       const shown = this.find(deal.id)
       if (shown?.stageId === deal.stageId && shown.position === deal.position) this.put(deal)
     }
