@@ -7,7 +7,7 @@ const maxDepth = 32
 export const maxNames = 10_000
 /** Maximum characters of a property name. */
 export const maxNameLength = 256
-/** Maximum numbers whose digits do not decide their exactness: checking takes five times as long as reading. */
+/** Maximum numbers that are checked or kept as text: either takes five times as long as reading a number. */
 const maxLongNumbers = 4000
 /** Maximum lines to count for an error's position. */
 const maxCountedLines = 10_000
@@ -187,21 +187,25 @@ export class JsonScanner {
     if (end === plainEnd && end - start <= 15) return
     const known = exactness(this.#text, start, end)
     if (known === 'exact' || (known === 'unknown' && this.#roundTrips(start, end))) return
-    if (this.#collected) this.#collected.push({ start, end })
-    else
+    if (this.#collected) {
+      if (known === 'inexact') this.#countLongNumber()
+      this.#collected.push({ start, end })
+    } else
       this.#addError(
         'this number cannot be stored exactly because it has too many digits or too large an exponent; send it as a string',
       )
   }
 
   #roundTrips(start: number, end: number): boolean {
-    this.#longNumbers += 1
-    if (this.#longNumbers > maxLongNumbers) {
-      throw this.#tooMany(
-        `a body can have at most ${maxLongNumbers} numbers with more than 15 digits; send strings instead`,
-      )
-    }
+    this.#countLongNumber()
     return roundTrips(this.#text.slice(start, end))
+  }
+
+  #countLongNumber(): void {
+    this.#longNumbers += 1
+    if (this.#longNumbers <= maxLongNumbers) return
+    const kind = 'numbers with more than 15 digits or a large exponent'
+    throw this.#tooMany(`a body can have at most ${maxLongNumbers} ${kind}; send strings instead`)
   }
 
   #literal(code: number): void {

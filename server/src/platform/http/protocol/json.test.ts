@@ -247,6 +247,15 @@ test('four thousand numbers with many digits are accepted, more are rejected', (
   expect(read(`[${Array<string>(50_000).fill('0.12345').join(',')}]`)).toHaveLength(50_000)
 })
 
+test.each(['1e400', '123456789012345678', '0.1234567890123457'])(
+  'at most four thousand numbers like %s are kept as strings',
+  (number) => {
+    const numbers = (count: number) => Buffer.from(`[${Array<string>(count).fill(number).join(',')}]`)
+    expect(parseJsonWithLongNumbers(numbers(4000)).value).toHaveLength(4000)
+    expect(() => parseJsonWithLongNumbers(numbers(4001))).toThrow(ApiError)
+  },
+)
+
 const mebibyte = 1024 * 1024
 const filled = (piece: (index: number) => string, open = '[', close = ']') => {
   const pieces: string[] = []
