@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
-import { layoutShift, pagesOf, violations, violationsInFront } from './accessibility.ts'
+import { layoutShift, pagesOf, violations } from './accessibility.ts'
 import { browserTest, useApplication } from './application.ts'
-import { enterState, onlyOnDesktops, states } from './axe-states.ts'
-import { openRefusedPush } from './refused-push.ts'
 import { resize, squeezed } from './squeezed.ts'
 import { prepareRecords, type Records, screens, show, useTheme } from './screens.ts'
 
-// Each screen and each state once: web/test/axe-sweep.test.ts checks them in all themes and widths.
+// Each screen once: web/test/axe-sweep.test.ts checks them, their dialogs, menus and errors in all themes and widths.
 const application = useApplication()
 const { service, callAs } = application
 const pageFor = pagesOf(application)
@@ -41,26 +39,3 @@ for (const [index, screen] of screens.entries()) {
     expect(await squeezed(page)).toEqual([])
   })
 }
-
-for (const [index, state] of states.entries()) {
-  const theme = index % 4 < 2 ? 'light' : 'dark'
-  const width = index % 2 === 0 || onlyOnDesktops.includes(state.name) ? 1440 : 390
-  browserTest(`${state.name} is accessible`, async () => {
-    const page = await pageFor({}, width)
-    await resize(page, width, 600)
-    await useTheme(page, theme)
-    await enterState(page, state, records)
-    expect(await violationsInFront(page), `${theme}, ${width} pixels`).toEqual([])
-    await page.unrouteAll()
-  })
-}
-
-browserTest('the form that corrects a refused push is accessible, and fits a phone', async () => {
-  const page = await pageFor({})
-  await resize(page, 1440, 600)
-  await useTheme(page, 'light')
-  await openRefusedPush(page, await callAs('owner', 'small'))
-  expect(await violations(page)).toEqual([])
-  await resize(page, 390)
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
-})

@@ -1,28 +1,16 @@
-import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { prepareRecords, type Records, screens } from './screens.ts'
-import { narrowScreens, squeezedAt, widths } from './narrow-screens.ts'
+import { widths } from './narrow-screens.ts'
 import { resize } from './squeezed.ts'
 
 const { service, openPage, callAs } = useApplication()
 
-// For other widths and English, see web/test/widths-sweep.test.ts.
+// That no screen is squeezed or too wide: web/test/widths-sweep.test.ts.
 let records: Records
-let german: Page | undefined
 beforeAll(async () => {
   records = await prepareRecords(service(), await callAs('owner', 'small'))
 })
-
-for (const screen of narrowScreens) {
-  browserTest(
-    `${screen.name} is neither squeezed nor too wide from 320 to 2560 pixels, with German words`,
-    async () => {
-      german ??= await openPage({ stays: true, organization: 'small', locale: 'de-DE', path: '/forgot-password' })
-      expect(await squeezedAt(german, screen, records, [320, 701, 933, 1280, 2560])).toEqual([])
-    },
-  )
-}
 
 browserTest('a suggestion has a line of words next to its buttons, or above them', async () => {
   const page = await openPage({ organization: 'small', path: '/suggestions' })
