@@ -1,4 +1,5 @@
-import countries from 'i18n-iso-countries'
+// Not its entry, which reads the names of all countries in eighty languages.
+import countries from 'i18n-iso-countries/index.js'
 import { bareHandle } from './handle.ts'
 import { domainName, emailAddress, webUrl } from './internet-names.ts'
 import { phoneNumber } from './phone.ts'
