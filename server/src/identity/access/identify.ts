@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../platform/model/bounded-cache.ts'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import {
@@ -63,7 +63,7 @@ class CachingIdentifier implements Identifier {
   readonly #tokens: Tokens
   readonly #roleScopes: RoleScopes
   readonly #clock: () => number
-  readonly #credentials = new LRUCache<string, Credential>({ max: maxCachedCredentials })
+  readonly #credentials = boundedCache<string, Credential>(maxCachedCredentials)
   readonly #cacheKeys = new WeakMap<Caller, string>()
 
   constructor({ database, tokens, roleScopes, clock = Date.now }: IdentifierOptions) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../platform/model/bounded-cache.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { decodeId, encodeId } from '../../platform/model/ids.ts'
@@ -56,7 +56,7 @@ export function createTokens({
   const issuer = `urn:rapport:${fingerprint(secret)}`
   const keys = createSigningKeys({ database, secret, clock })
   // By hash, so that the cache contains no usable token.
-  const cache = new LRUCache<string, Verified>({ max: maxCachedTokens })
+  const cache = boundedCache<string, Verified>(maxCachedTokens)
 
   return {
     async issue({ userId, sessionId, organizationId, role, customScopes = [] }) {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../platform/model/bounded-cache.ts'
 import type { Logger } from 'pino'
 import { ApiError } from '../../platform/model/errors.ts'
 import { encodeId } from '../../platform/model/ids.ts'
@@ -37,7 +37,7 @@ const maxRemembered = 10_000
  */
 export class PushQuota {
   readonly #options: Required<PushQuotaOptions>
-  readonly #usages = new LRUCache<string, Usage>({ max: maxRemembered })
+  readonly #usages = boundedCache<string, Usage>(maxRemembered)
   readonly #reads: Batches<ImportDay, number>
 
   constructor({ now = Date.now, ...options }: PushQuotaOptions) {

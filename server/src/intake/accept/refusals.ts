@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../platform/model/bounded-cache.ts'
 import type { Logger } from 'pino'
 import type { Database } from '../../platform/database/database.ts'
 import { bodyBeginning } from '../../platform/http/limits/request-body.ts'
@@ -49,7 +49,7 @@ export const createRefusals = (options: Options): LocalRefusals => new BatchedRe
 class BatchedRefusals implements LocalRefusals {
   readonly #options: Options
   readonly #pending = new PendingRefusals()
-  readonly #accepted = new LRUCache<string, true>({ max: maxRemembered, ttl: acceptedFor })
+  readonly #accepted = boundedCache<string, true>(maxRemembered, { ttl: acceptedFor })
   readonly #recording = new Set<Promise<void>>()
   #storing: Promise<void> | undefined
   #isClosing = false

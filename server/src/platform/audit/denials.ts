@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../model/bounded-cache.ts'
 import type { Logger } from 'pino'
 import type { Caller } from '../model/caller.ts'
 import type { Database } from '../database/database.ts'
@@ -34,7 +34,7 @@ export function createDenials({
   log: Logger
   clock?: () => number
 }): Denials {
-  const recordedAt = new LRUCache<string, number>({ max: maxRemembered })
+  const recordedAt = boundedCache<string, number>(maxRemembered)
   const pendingWrites = new Set<Promise<void>>()
   return {
     record(caller, { address, requestId }, { action, scopeOrReason, route }) {

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../model/bounded-cache.ts'
 
 /**
  * What is charged: `read` and `write` by credential, `push` by trigger, the others by address (`addressKey`). `key`
@@ -141,8 +142,7 @@ class Buckets {
     this.#policy = policy
     this.#now = now
     this.#forgotten = { tokens: policy.burst, at: now() }
-    this.#buckets = new LRUCache({
-      max: maxKeys,
+    this.#buckets = boundedCache<string, Bucket>(maxKeys, {
       dispose: (bucket, _key, reason) => {
         if (reason === 'evict') this.#forget(bucket)
       },

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../model/bounded-cache.ts'
 import type { Database } from '../../database/database.ts'
 import { ApiError } from '../../model/errors.ts'
 import { sha256 } from '../../secret/encryption.ts'
@@ -51,7 +51,7 @@ const deletionInterval = 60_000
 export class SharedRateLimiter implements RateLimiter {
   readonly #options: SharedRateLimiterOptions
   readonly #own: LocalRateLimiter
-  readonly #leases = new LRUCache<string, Lease>({ max: maxKeys })
+  readonly #leases = boundedCache<string, Lease>(maxKeys)
   readonly #timer: NodeJS.Timeout
   #maintaining = Promise.resolve()
   #isUnavailable = false

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { LRUCache } from 'lru-cache'
+import { boundedCache } from '../../model/bounded-cache.ts'
 import { sha256 } from '../../secret/encryption.ts'
 import { callerAddress, type Trust } from '../protocol/forwarded.ts'
 import { addressKey } from './rate-limit.ts'
@@ -13,7 +13,7 @@ export const isAddress = (tenantKey: string): boolean => tenantKey.startsWith(ad
 export class Tenants {
   readonly #trust: Trust
   readonly #isPush: (path: string) => boolean
-  readonly #known = new LRUCache<string, string>({ max: maxCredentials })
+  readonly #known = boundedCache<string, string>(maxCredentials)
   readonly #credentials = new WeakMap<IncomingMessage, string>()
 
   constructor({ trust, isPush }: { trust: Trust; isPush: (path: string) => boolean }) {
