@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliCompress, constants } from 'node:zlib'
 import { build } from 'vite'
 import { filesIn, lastFiles, notWritable, recordBuild, writeAtomically } from './built-files.mjs'
 import { isReadOnly } from './lock.mjs'
@@ -48,17 +48,15 @@ async function allFiles() {
   ].filter(({ name }) => !name.startsWith('.vite/'))
 }
 
-/** A file and its compressed forms, if smaller. Compression runs once, at build time, so it uses the highest level. */
+/**
+ * A file and its compressed form, if smaller. Compression runs once, at build time, so it uses the highest level. The service
+ * makes the other forms from it for clients that do not know Brotli.
+ */
 async function withCompressed({ name, content }) {
   if (!compressed.has(extname(name))) return [{ name, content }]
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
-  const [brotli, gzipped] = await Promise.all([
-    promisify(brotliCompress)(content, { params: { ...params, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } }),
-    promisify(gzip)(content, { level: 9 }),
-  ])
-  const forms = [
-    { name: `${name}.br`, content: brotli },
-    { name: `${name}.gz`, content: gzipped },
-  ]
-  return [{ name, content }, ...forms.filter((form) => form.content.length < content.length)]
+  const brotli = await promisify(brotliCompress)(content, {
+    params: { ...params, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+  })
+  return [{ name, content }, ...(brotli.length < content.length ? [{ name: `${name}.br`, content: brotli }] : [])]
 }

@@ -163,7 +163,7 @@ test('the web application is built with hashed names and compressed, and its old
   const files = webFiles()
   const [first] = scriptsOf(files)
   expect(first).toMatch(/^assets\/index-[\w-]{8}\.js$/)
-  expect(files).toEqual(expect.arrayContaining(['index.html', 'theme.js', 'theme.js.br', 'theme.js.gz', `${first}.br`]))
+  expect(files).toEqual(expect.arrayContaining(['index.html', 'theme.js', 'theme.js.br', `${first}.br`]))
   const [plain, brotli] = [first, `${first}.br`].map((name) => readFileSync(join(root, 'web/dist', name)))
   expect(brotliDecompressSync(brotli)).toEqual(plain)
   expect(files).not.toContain('index.html.br')

@@ -260,7 +260,7 @@ const importAlarms = (database: Database): ImportAlarms => ({
 
 /** What the service shows in browsers, besides its own small pages. */
 const readPages = async (): Promise<Pick<ServerOptions, 'web' | 'guides'>> => ({
-  web: await readWebApplication(webFolder),
+  web: readWebApplication(webFolder),
   guides: await listGuides(releaseFolder),
 })
 

@@ -16,11 +16,11 @@ export async function startWithRegisteredRoutes(): Promise<{ service: TestServic
     })
   subscribe('fastify.initialization', record)
   const service = await startTestService().finally(() => unsubscribe('fastify.initialization', record))
-  const { files } = await readWebApplication(webFolder)
+  const { files } = readWebApplication(webFolder)
   return {
     service,
     registered: registered
       .filter((route) => /^(?:GET|POST|PATCH|DELETE) /.test(route))
-      .filter((route) => !files.has(route.replace('GET ', '')) && !route.startsWith('GET /docs')),
+      .filter((route) => !files.has(route.replace('GET ', '')) && !/^GET \/(?:docs|assets\/)/.test(route)),
   }
 }

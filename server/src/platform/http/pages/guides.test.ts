@@ -134,7 +134,7 @@ test('pages are validated by their tag, have HEAD, and redirect a path with a sl
 })
 
 test('no page of the application and no resource has the same path', async () => {
-  const { segments, files } = await readWebApplication(webFolder)
+  const { segments, files } = readWebApplication(webFolder)
   expect([...segments]).not.toContain('docs')
   expect([...files.keys()].filter((path) => path.startsWith('/docs'))).toEqual([])
   expect(routes.filter(({ path }) => /^\/docs(?:\/|$)/.test(path))).toEqual([])

@@ -1,18 +1,22 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliDecompress, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { listTag, matchesNone } from '../protocol/etag.ts'
 import { chooseCoding, type Coding } from '../protocol/fixed-text.ts'
 import { singleHeader } from '../protocol/header.ts'
+import { requestTarget } from '../request-context.ts'
 
-/** A file as it is sent, with the compressed forms that the build made. */
+/** A file as it is sent. */
 export interface WebFile {
   mediaType: string
   /** Does the name contain a hash of the content? Then the content never changes. */
   isHashed: boolean
   etag: string
-  content: Buffer
-  compressed: Partial<Record<Coding, Buffer>>
+  /** The codings that it may be sent in. */
+  codings: readonly Coding[]
+  content(coding?: Coding): Promise<Buffer>
 }
 
 /** The built web application. */
@@ -38,61 +42,78 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-const extensions: Record<Coding, string> = { br: '.br', gzip: '.gz' }
+const page = 'index.html'
+const brotli = '.br'
+const assets = 'assets/'
 
 /**
- * Reads everything into memory, so that no request touches the file system and a later build changes nothing. Errors: it
- * is not built, or a file has an unknown type.
+ * Reads everything into memory, so that no request touches the file system and a later build changes nothing: each file
+ * in its shorter form, which is compressed by Brotli if the build did so. Errors: it is not built, or a file has an
+ * unknown type.
  */
-export async function readWebApplication(folder: string): Promise<WebApplication> {
-  const stamp = await readFile(join(folder, 'build.json'), 'utf8').catch((error: unknown) => {
-    throw new Error(`The web application is not built (${folder}). Run \`npm run build\`.`, { cause: error })
-  })
-  const { files: names } = JSON.parse(stamp) as { files: string[] }
-  const contents = new Map<string, Buffer>()
-  // One at a time: all of them would need more open files than some systems allow.
-  for (const name of names) contents.set(name, await readFile(join(folder, name)))
-  const page = contents.get('index.html')?.toString() ?? ''
-  const isForm = (name: string) => Object.values(extensions).includes(extname(name))
-  const files = [...contents].filter(([name]) => name !== 'index.html' && !isForm(name))
+export function readWebApplication(folder: string): WebApplication {
+  const names = new Set(readNames(folder))
+  const html = names.has(page) ? readFileSync(join(folder, page), 'utf8') : ''
+  const plain = [...names].filter((name) => name !== page && extname(name) !== brotli)
   return {
-    page,
-    segments: new Set(/<meta\s+name="rapport-paths"\s+content="([^"]*)"/.exec(page)?.[1]?.split(' ')),
-    files: new Map(files.map(([name, content]) => [`/${name}`, webFile(name, content, contents)])),
+    page: html,
+    segments: new Set(/<meta\s+name="rapport-paths"\s+content="([^"]*)"/.exec(html)?.[1]?.split(' ')),
+    files: new Map(plain.map((name) => [`/${name}`, readFile(folder, name, names.has(name + brotli))])),
   }
 }
 
-function webFile(name: string, content: Buffer, contents: ReadonlyMap<string, Buffer>): WebFile {
+function readNames(folder: string): string[] {
+  try {
+    return (JSON.parse(readFileSync(join(folder, 'build.json'), 'utf8')) as { files: string[] }).files
+  } catch (error) {
+    throw new Error(`The web application is not built (${folder}). Run \`npm run build\`.`, { cause: error })
+  }
+}
+
+function readFile(folder: string, name: string, isCompressed: boolean): WebFile {
   const mediaType = mediaTypes[extname(name)]
   if (mediaType === undefined) throw new Error(`web/dist/${name}: add its media type to web-files.ts.`)
-  const forms = Object.entries(extensions).flatMap(([coding, extension]) => {
-    const compressed = contents.get(name + extension)
-    return compressed ? [[coding, compressed]] : []
-  })
+  const stored = readFileSync(join(folder, isCompressed ? name + brotli : name))
   return {
     mediaType,
-    isHashed: name.startsWith('assets/'),
-    etag: listTag(content),
-    content,
-    compressed: Object.fromEntries(forms),
+    isHashed: name.startsWith(assets),
+    etag: listTag(stored),
+    codings: isCompressed ? ['br', 'gzip'] : [],
+    content: isCompressed ? formsOf(stored) : async () => stored,
   }
+}
+
+/** Makes the other forms of a compressed file when a client first asks for them, which few do. */
+function formsOf(compressed: Buffer): WebFile['content'] {
+  const plain = once(() => promisify(brotliDecompress)(compressed))
+  const gzipped = once(async () => promisify<Buffer, Buffer>(gzip)(await plain()))
+  return async (coding) => (coding === 'br' ? compressed : coding === 'gzip' ? gzipped() : plain())
+}
+
+function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
+  let made: Promise<Result> | undefined
+  return () => (made ??= make())
 }
 
 /** Serves the files. They need no credential and no database, and no rate limit counts them. */
 export function addWebFiles(app: FastifyInstance, files: WebApplication['files']): void {
-  for (const [path, file] of files) {
-    app.route({ method: ['GET', 'HEAD'], url: path, handler: async (request, reply) => sendFile(file, request, reply) })
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const file = files.get(requestTarget(request).split('?', 1)[0] ?? '')
+    return file ? sendFile(file, request, reply) : reply.callNotFound()
   }
+  const method = ['GET', 'HEAD']
+  for (const [url, { isHashed }] of files) if (!isHashed) app.route({ method, url, handler })
+  // One route for all of them: each would take memory, and time at the start.
+  if (files.size > 0) app.route({ method, url: `/${assets}*`, handler })
 }
 
-function sendFile(file: WebFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendFile(file: WebFile, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   request.requestContext.route = 'web file'
-  const { mediaType, isHashed, etag, content, compressed } = file
+  const { mediaType, isHashed, etag, codings } = file
   void reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache').header('etag', etag)
   const none = singleHeader(request, 'if-none-match')
   if (none !== undefined && !matchesNone(none, etag)) return reply.code(304).send()
-  const codings = (['br', 'gzip'] as const).filter((one) => compressed[one] !== undefined)
   const coding = chooseCoding(singleHeader(request, 'accept-encoding') ?? '', codings)
   if (coding !== undefined) void reply.header('content-encoding', coding)
-  return reply.type(mediaType).send(coding === undefined ? content : compressed[coding])
+  return reply.type(mediaType).send(await file.content(coding))
 }
