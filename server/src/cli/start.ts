@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { Command } from 'commander'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -34,6 +35,7 @@ export const startCommand = () =>
 
 async function start(): Promise<void> {
   const startedAt = new Date()
+  growYoungGeneration(false)
   const config = configuration()
   const isPrimary = config.processes > 1
   // Loaded here, because no other command needs it, and first, while the files of this build still exist.
@@ -64,6 +66,7 @@ async function start(): Promise<void> {
     withdraw = await announce(config, url, log)
     await Promise.race([rapport.prepared, stop.requested])
     if (!stop.isRequested()) await printWelcome(rapport, url, log)
+    growYoungGeneration(true)
     await stop.requested
     // Still serving but no longer ready, so that load balancers notice.
     await delay(config.drainMilliseconds)
@@ -75,6 +78,12 @@ async function start(): Promise<void> {
   }
   log.info('Stopped.')
 }
+
+/**
+ * What is allocated by a start mostly stays, for which V8 would enlarge the young generation: by up to 32 MB, which only a
+ * service under load needs.
+ */
+const growYoungGeneration = (grows: boolean): void => setFlagsFromString(`--semi-space-growth-factor=${grows ? 2 : 1}`)
 
 /** The first signal requests a stop; a later one ends the process immediately. */
 function stopSignal(log: Logger): { requested: Promise<void>; isRequested(): boolean } {
