@@ -4,6 +4,7 @@ const reasons = {
   host: 'the host is unknown or not allowed; add internal hosts to EGRESS_ALLOW',
   plaintext: 'the connection would not be encrypted; use https, or ask the operator to add the host to PLAINTEXT_HOSTS',
   unreachable: 'the connection failed',
+  closed: 'the connection, which was kept open, was closed instead of an answer',
   certificate: 'its TLS certificate is not trusted or is for a different name',
   slow: 'it did not respond in time',
   large: 'its response is too large',

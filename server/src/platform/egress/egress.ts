@@ -5,6 +5,7 @@ import { classifyAddress } from './addresses.ts'
 import { type AllowedHost, allowsAddress, allowsName, isMetadataName, withoutTrailingDot } from './allow.ts'
 import { resolveAddresses, lookUpAddresses } from './resolver.ts'
 import { allowsPlaintext } from './plaintext.ts'
+import { KeptConnections } from './connections.ts'
 import { EgressError } from './egress-error.ts'
 
 export interface EgressRequest {
@@ -18,6 +19,11 @@ export interface EgressRequest {
   /** True if a longer body is cut there, instead of an error. */
   cutsBody?: boolean
   signal?: AbortSignal | undefined
+  /**
+   * Keeps the connection open for a moment, for the next request to this host with the same text. If the server closes it
+   * meanwhile, such a request fails with the reason `closed`: it may have arrived.
+   */
+  group?: string | undefined
 }
 
 export interface EgressResponse {
@@ -35,6 +41,8 @@ export interface Egress {
   fetch(url: string, init?: FetchOptions): Promise<Response>
   /** May this URL be reached although its host is internal and, for http, although the connection is not encrypted? */
   isAllowed(url: URL): boolean
+  /** Closes the connections that are kept open. */
+  close(): void
 }
 
 /** The supported options of `fetch`. Redirects are never followed, whatever the options say. */
@@ -68,10 +76,12 @@ class GuardedEgress implements Egress {
   readonly #plaintextHosts: readonly AllowedHost[]
   readonly #authorities: string | undefined
   readonly #maxConcurrent: number
+  readonly #kept: KeptConnections
   #inProgress = 0
 
   constructor({ allowed, plaintextHosts = [], authorities, maxConcurrent = defaultConcurrent }: EgressOptions) {
     this.#maxConcurrent = maxConcurrent
+    this.#kept = new KeptConnections(maxConcurrent)
     this.#allowed = allowed
     this.#plaintextHosts = plaintextHosts
     this.#authorities = authorities
@@ -115,8 +125,14 @@ class GuardedEgress implements Egress {
     return isIP(host) === 0 ? allowsName(this.#allowed, host, port) : allowsAddress(this.#allowed, host, port)
   }
 
+  close(): void {
+    this.#kept.close()
+  }
+
   async #send(url: URL, request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
-    const addresses = await this.#resolve(url, signal)
+    const { group } = request
+    const resolve = () => this.#resolve(url, signal)
+    const addresses = group === undefined ? await resolve() : await this.#kept.addressesOf(url.origin, resolve)
     signal.throwIfAborted()
     if (url.protocol === 'http:' && !this.#allowsPlaintext(url, addresses)) throw new EgressError('plaintext')
     const { method = 'GET', headers = {}, body, limit = defaultLimit, cutsBody = false } = request
@@ -129,10 +145,10 @@ class GuardedEgress implements Egress {
         ...lowerCased(headers),
         host: url.host,
         'accept-encoding': 'identity',
-        connection: 'close',
+        connection: group === undefined ? 'close' : 'keep-alive',
         ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
       },
-      agent: false,
+      ...(group === undefined ? { agent: false } : this.#kept.optionsFor(url.protocol, group, addresses)),
       lookup: pinnedLookup(addresses),
       maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
@@ -150,6 +166,7 @@ class GuardedEgress implements Egress {
         body: await (cutsBody ? readBeginning(response, limit) : readBody(response, limit)),
       }
     } finally {
+      // A connection that is kept has left the request by then.
       outgoing.destroy()
     }
   }
@@ -207,9 +224,13 @@ const sendAndWait = (outgoing: ClientRequest, body: string | Uint8Array | undefi
   new Promise((resolve, reject) => {
     outgoing.on('response', resolve)
     // Not removed: once the response has started, its reader gets the error.
-    outgoing.on('error', reject)
+    outgoing.on('error', (error) => reject(isClosed(outgoing, error) ? new EgressError('closed', error) : error))
     outgoing.end(body)
   })
+
+/** Has the server closed a kept connection instead of answering? Nobody knows whether it did so before the request arrived. */
+const isClosed = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
+  reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')
 
 /** Stops reading as soon as the body exceeds the limit. */
 async function readBody(response: IncomingMessage, limit: number): Promise<Buffer> {
