@@ -89,18 +89,23 @@ const names = `id, "position", resource, kind, "recordId", revision, source, "au
 
 /** Which events the caller wants and may see. */
 function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedRequest): Sql {
-  const scope = scopeOf(db, undefined)
-  const isSeen = [...resources].map((resource) => listedAcrossParents(resource))
-  const open = isSeen.filter((resource) => !isBounded(resource, scope)).map(({ singular }) => singular)
-  const bounded = isSeen
-    .filter((resource) => isBounded(resource, scope))
-    .map((resource) => withinBounds(resource, scope))
   const parts = [
-    sql`(${join([sql`event.resource = any(${open}::text[])`, ...bounded], ' or ')})`,
+    isSeen(db, resources),
     ...(kinds ? [sql`event.kind = any(${kinds}::text[])`] : []),
     ...(recordIds ? [sql`event.record_id = any(${recordIds}::uuid[])`] : []),
   ]
   return join(parts, ' and ')
+}
+
+/** Those of the rows `event` that are about the resources and that the caller may see. */
+export function isSeen(db: Connection, resources: readonly Resource[]): Sql {
+  const scope = scopeOf(db, undefined)
+  const listed = resources.map((resource) => listedAcrossParents(resource))
+  const open = listed.filter((resource) => !isBounded(resource, scope)).map(({ singular }) => singular)
+  const bounded = listed
+    .filter((resource) => isBounded(resource, scope))
+    .map((resource) => withinBounds(resource, scope))
+  return sql`(${join([sql`event.resource = any(${open}::text[])`, ...bounded], ' or ')})`
 }
 
 /** Of a record that is within the reader's reach today, also if it is deleted. */

@@ -25,30 +25,45 @@ export interface Sending {
   url: string
   headers: Readonly<Record<string, string>>
   body: string
+  /** Connections stay open for other attempts of the same webhook. */
+  webhookId: string
 }
 
-/** Sends it and judges the answer: only 2xx is a success. `signal`: the service stops, and the attempt does not count. */
+/**
+ * Sends it and judges the answer: only 2xx is a success. If the receiver closes a connection that was kept open, it is sent
+ * again at once on a new one, which counts as another attempt: the first one may have arrived. `signal`: the service stops,
+ * and the attempt does not count.
+ */
 export async function attempt(egress: Egress, sending: Sending, signal: AbortSignal): Promise<Tried> {
-  const { url, headers, body } = sending
-  const at = new Date().toISOString()
-  const start = performance.now()
-  const end = (): Pick<Attempt, 'at' | 'milliseconds'> => ({ at, milliseconds: Math.round(performance.now() - start) })
-  try {
-    const response = await egress.request(url, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body,
-      timeout,
-      limit: shownAnswer,
-      cutsBody: true,
-      signal,
-    })
-    return judge(sending, response, end())
-  } catch (error) {
-    if (signal.aborted || !(error instanceof EgressError)) return withoutAttempt(sending, 0)
-    // Too many others are in progress here.
-    if (error.reason === 'busy') return withoutAttempt(sending, 1)
-    return failure(sending, { ...end(), status: null, answer: null, error: error.message }, { outcome: 'failed' })
+  const { url, headers, body, webhookId } = sending
+  const made: Attempt[] = []
+  for (;;) {
+    const at = new Date().toISOString()
+    const start = performance.now()
+    const end = (outcome: Pick<Attempt, 'status' | 'answer' | 'error'>): readonly Attempt[] => [
+      ...made,
+      { at, milliseconds: Math.round(performance.now() - start), ...outcome },
+    ]
+    try {
+      const response = await egress.request(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body,
+        timeout,
+        limit: shownAnswer,
+        cutsBody: true,
+        signal,
+        group: made.length === 0 ? webhookId : undefined,
+      })
+      return judge(sending, response, end)
+    } catch (error) {
+      if (signal.aborted || !(error instanceof EgressError)) return withoutAttempt(sending, 0)
+      const failed = { status: null, answer: null, error: error.message }
+      if (error.reason === 'closed') made.push(...end(failed))
+      // Too many others are in progress here.
+      else if (error.reason === 'busy') return withoutAttempt(sending, 1)
+      else return failure(sending, end(failed), { outcome: 'failed' })
+    }
   }
 }
 
@@ -56,19 +71,19 @@ export async function attempt(egress: Egress, sending: Sending, signal: AbortSig
 export const unsigned = (sending: Pick<Sending, 'id' | 'tries' | 'isTest'>): Tried => {
   const error = 'the webhook has no secret that can be read; rotate it'
   const made = { at: new Date().toISOString(), milliseconds: 0, status: null, answer: null, error }
-  return failure(sending, made, { outcome: 'failed' })
+  return failure(sending, [made], { outcome: 'failed' })
 }
 
 /** It is given back as it was. */
 export const withoutAttempt = ({ id, tries }: Pick<Sending, 'id' | 'tries'>, delay: number): Tried => ({
-  result: { id, status: tries > 1 ? 'retrying' : 'pending', error: null, delay, isCounted: false },
+  result: { id, status: tries > 1 ? 'retrying' : 'pending', error: null, delay, attempts: [] },
   outcome: undefined,
   pauseSeconds: 0,
 })
 
 /** It cannot be sent, whatever the receiver does. */
 export const skipped = (id: string, error: string): Tried => ({
-  result: { id, status: 'skipped', error, delay: null, isCounted: false },
+  result: { id, status: 'skipped', error, delay: null, attempts: [] },
   outcome: undefined,
   pauseSeconds: 0,
 })
@@ -76,22 +91,16 @@ export const skipped = (id: string, error: string): Tried => ({
 function judge(
   sending: Sending,
   { status, rawHeaders, body }: EgressResponse,
-  end: Pick<Attempt, 'at' | 'milliseconds'>,
+  end: (outcome: Pick<Attempt, 'status' | 'answer' | 'error'>) => readonly Attempt[],
 ): Tried {
-  const made: Attempt = { ...end, status, answer: textOf(body), error: null }
+  const answer = textOf(body)
   if (status >= 200 && status < 300) {
-    const result: Result = {
-      id: sending.id,
-      status: 'delivered',
-      attempt: made,
-      error: null,
-      delay: null,
-      isCounted: true,
-    }
+    const attempts = end({ status, answer, error: null })
+    const result: Result = { id: sending.id, status: 'delivered', attempts, error: null, delay: null }
     return { result, outcome: 'delivered', pauseSeconds: 0 }
   }
   const retryAfter = parseRetryAfter(headerOf(rawHeaders, 'retry-after'), Date.now())
-  const failed = { ...made, error: `the receiver answered with status ${status}` }
+  const failed = end({ status, answer, error: `the receiver answered with status ${status}` })
   return failure(sending, failed, { outcome: status === 410 ? 'gone' : 'failed', retryAfter, status })
 }
 
@@ -100,7 +109,7 @@ const maxPause = 3600
 
 function failure(
   { id, tries, isTest }: Pick<Sending, 'id' | 'tries' | 'isTest'>,
-  made: Attempt,
+  attempts: readonly Attempt[],
   { outcome, retryAfter = 0, status }: { outcome: Outcome; retryAfter?: number | undefined; status?: number },
 ): Tried {
   const delay = isTest || outcome === 'gone' ? undefined : nextDelay(tries, retryAfter)
@@ -109,10 +118,9 @@ function failure(
     result: {
       id,
       status: delay === undefined ? 'failed' : 'retrying',
-      attempt: made,
-      error: made.error,
+      attempts,
+      error: attempts.at(-1)?.error ?? null,
       delay: delay ?? null,
-      isCounted: true,
     },
     outcome,
     pauseSeconds: isPaused ? Math.min(retryAfter, maxPause) : 0,

@@ -70,6 +70,40 @@ test('a connection that is reset, refused or not encrypted, and an unknown host 
   expect(await attempts('http://127.0.0.1:1/', 5)).toBe('the connection failed')
 })
 
+test('a connection stays open for the next event; if the receiver closes it, the event is sent again at once', async () => {
+  const { call, receiver, path } = hooked
+  const [used, closed] = [new Set<unknown>(), new Set<unknown>()]
+  receiver.answer = (response) => {
+    const { socket } = response
+    if (used.has(socket) && closed.size === 0) {
+      closed.add(socket)
+      socket?.resetAndDestroy()
+    } else {
+      used.add(socket)
+      response.writeHead(204).end()
+    }
+  }
+  // Together, so that no connection waits for the next one for long.
+  await call('PATCH', path, { body: { status: 'paused' } })
+  for (let index = 0; index < 12; index++) await newContact(call)
+  await call('PATCH', path, { body: { status: 'enabled' } })
+  await receiver.count(13)
+  await until(
+    'all are delivered',
+    async () => (await call('GET', `${path}/deliveries/count?status=delivered`)).body.count === 12,
+  )
+  expect(used.size).toBeLessThan(12)
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(12)
+  const repeated = (await call('GET', `${path}/deliveries?attemptCount=2`)).body
+  expect(repeated.length).toBe(1)
+  const error = 'the connection, which was kept open, was closed instead of an answer'
+  expect((await call('GET', `${path}/deliveries/${repeated[0].id}`)).body.attempts).toMatchObject([
+    { status: null, error },
+    { status: 204, error: null },
+  ])
+  expect((await call('GET', path)).body.health.consecutiveFailures).toBe(0)
+})
+
 test('a delivery fails for good after ten attempts, each of which is kept', async () => {
   const { call, receiver } = hooked
   receiver.answer = (response, { id }) => void response.writeHead(500).end(`${id} ${'x'.repeat(3000)}`)

@@ -1,21 +1,13 @@
-import type { Connection, Database, Transaction } from '../platform/database/database.ts'
+import type { Database, Transaction } from '../platform/database/database.ts'
 import { serviceActor } from '../platform/model/caller.ts'
 import { newId } from '../platform/model/ids.ts'
-import { identifier, raw, sql } from '../platform/model/sql.ts'
+import { preparedAlone, raw, sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
-import { listedAcrossParents, type Resource } from '../platform/records/declare/define.ts'
-import { readFor } from '../platform/records/filter/scope.ts'
-import { root } from '../platform/records/filter/target.ts'
-import { withinScope } from '../platform/records/page/page.ts'
-import { scopeOf } from '../platform/records/page/read.ts'
-import { documentJoins, documentSql } from '../platform/records/page/select.ts'
-import type { StoredEvent } from '../feed/event.ts'
 import type { DeliveryStatus } from './delivery.ts'
 import { shownAttempts } from './delivery.ts'
 import { priorities } from './delivery-store.ts'
 import type { Health } from './health.ts'
 import type { SealedSecret } from './secrets-store.ts'
-import { uuidOf } from './selection-store.ts'
 
 /** Longer than an attempt and its transaction can take. If a process dies, another one takes over after this time. */
 export const leaseSeconds = 60
@@ -37,16 +29,15 @@ export interface Attempt {
   error: string | null
 }
 
-/** The end of a claimed delivery. Without an attempt, none was made. */
+/** The end of a claimed delivery. */
 export interface Result {
   id: string
   status: Extract<DeliveryStatus, 'delivered' | 'retrying' | 'failed' | 'skipped' | 'pending'>
-  attempt?: Attempt
+  /** Those that were made: usually one. */
+  attempts: readonly Attempt[]
   error: string | null
   /** Seconds until the next attempt; null after the last one. */
   delay: number | null
-  /** Whether it counts as an attempt. */
-  isCounted: boolean
 }
 
 export interface ClaimedDelivery {
@@ -57,8 +48,11 @@ export interface ClaimedDelivery {
   isTest: boolean
   /** Attempts since it was stored or replayed, including this one. */
   tries: number
+  /** All attempts, including this one. */
+  attemptCount: number
   createdAt: string
-  event: StoredEvent | null
+  /** That of the event in the feed; null for a test. */
+  position: string | null
 }
 
 /** The settings of a webhook, as they are now. */
@@ -114,7 +108,8 @@ export async function renew(
       since: number | null
       isReported: boolean
     }
-  >(sql`
+  >(
+    preparedAlone(sql`
     with renewed as (
       update webhook_states set leased_until = now() + make_interval(secs => ${leaseSeconds})
       where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid
@@ -127,7 +122,8 @@ export async function renew(
         where secret.organization_id = ${organization} and secret.webhook_id = webhook.id and secret.ends_at > now()) as secrets,
       extract(epoch from now())::float8 * 1000 as now, renewed.failures,
       extract(epoch from renewed.failing_since)::float8 * 1000 as since, renewed.is_reported as "isReported"
-    from renewed join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = renewed.webhook_id`)
+    from renewed join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = renewed.webhook_id`),
+  )
   if (!row) return undefined
   const { now, failures, since, isReported, ...target } = row
   return { target, now, health: { failures, failingSince: since, isReported } }
@@ -140,16 +136,13 @@ export async function storeResults(
   results: readonly Result[],
 ): Promise<void> {
   if (results.length === 0) return
-  const rows = results.map(({ attempt, isCounted, ...others }) => ({
-    ...others,
-    made: attempt ? [attempt] : [],
-    uncounted: isCounted ? 0 : 1,
-  }))
+  // One was counted when they were claimed.
+  const rows = results.map(({ attempts, ...others }) => ({ ...others, made: attempts, uncounted: 1 - attempts.length }))
   await query(sql`
     update webhook_deliveries delivery set status = result.status, error = result.error,
       next_attempt_at = now() + make_interval(secs => result.delay),
       finished_at = case when result.delay is null then now() end,
-      attempt_count = attempt_count - result.uncounted, tries = tries - result.uncounted,
+      attempt_count = attempt_count - result.uncounted, tries = tries - greatest(result.uncounted, 0),
       attempts = case when result.made = '[]' then delivery.attempts else (
         select json_agg(one.value order by one.number) from (
           select value, number from jsonb_array_elements(delivery.attempts::jsonb || result.made) with ordinality made(value, number)
@@ -167,11 +160,13 @@ export async function storeHealth(
   { failures, failingSince, isReported }: Health,
   hasDelivered: boolean,
 ): Promise<void> {
-  await query(sql`
+  await query(
+    preparedAlone(sql`
     update webhook_states set failures = ${failures}, is_reported = ${isReported}::boolean,
       failing_since = to_timestamp(${failingSince === null ? null : failingSince / 1000}::float8),
       last_success_at = case when ${hasDelivered}::boolean then now() else last_success_at end
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`)
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`),
+  )
 }
 
 /**
@@ -199,18 +194,11 @@ export async function claimDeliveries(
       update webhook_deliveries set status = 'delivering', attempt_count = attempt_count + 1, tries = tries + 1,
         updated_at = now(), revision = revision + 1
       where organization_id = ${organization} and id = any(array(select id from due))
-      returning id, event_id, type, record_id, is_test, tries, created_at, priority, next_attempt_at, "position")
-    select claimed.id, claimed.event_id as "eventId", claimed.type, claimed.record_id as "recordId",
-      claimed.is_test as "isTest", claimed.tries,
-      to_char(claimed.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", (
-        select json_build_object('id', event.id, 'position', event."position", 'resource', event.resource, 'kind', event.kind,
-          'recordId', event.record_id, 'revision', event.revision, 'source', event.source, 'authorId', event.author_id,
-          'keyId', event.key_id, 'importId', event.import_id, 'importRowId', event.import_row_id, 'changes', event.changes,
-          'values', event."values", 'createdAt', to_char(event.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-        from events event
-        where event.organization_id = ${organization} and event.id = claimed.event_id
-          and event.record_id = (substr(claimed.record_id, 5))::uuid) as event
-    from claimed order by claimed.priority, claimed.next_attempt_at, claimed."position"`)
+      returning id, event_id, type, record_id, is_test, tries, attempt_count, created_at, priority, next_attempt_at, "position")
+    select id, event_id as "eventId", type, record_id as "recordId", is_test as "isTest", tries,
+      attempt_count as "attemptCount", "position",
+      to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
+    from claimed order by priority, next_attempt_at, claimed."position"`)
 }
 
 /**
@@ -222,7 +210,8 @@ export async function release(
   { webhookId, lease }: Lease,
   { isEnabled, afterSeconds }: { isEnabled: boolean; afterSeconds: number },
 ): Promise<void> {
-  await query(sql`
+  await query(
+    preparedAlone(sql`
     update webhook_states set lease = null, leased_until = null,
       due_at = case when ${isEnabled}::boolean then (
         select min(next_attempt_at) from (
@@ -234,30 +223,8 @@ export async function release(
           where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and next_attempt_at is not null
             and priority = ${priorities.replay}) waiting) end,
       blocked_until = now() + make_interval(secs => ${afterSeconds})
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid`)
-}
-
-/** The records (uuids) as the API shows them, by id; those that webhooks do not read are missing. */
-export async function readObjects(
-  db: Connection,
-  resource: Resource,
-  recordIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const listed = listedAcrossParents(resource)
-  const scope = scopeOf(db, undefined)
-  const rows = await db.query<{ id: string; text: string }>(sql`
-    select ${raw(root)}.id, ${documentSql(listed, readFor(listed, scope))} as text
-    from ${identifier(listed.table)} ${raw(root)}${documentJoins(listed, scope)}
-    where ${withinScope(listed, scope)} and ${raw(root)}.id = any(${recordIds.map(uuidOf)}::uuid[])`)
-  return new Map(rows.map(({ id, text }) => [id, text]))
-}
-
-/** The epoch of the feed, which positions contain. */
-export async function readEpoch({ organization, query }: Connection): Promise<string> {
-  const [feed] = await query<{ epoch: string }>(
-    sql`select epoch from event_feeds where organization_id = ${organization}`,
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid`),
   )
-  return feed?.epoch ?? ''
 }
 
 /** Webhooks with deliveries that are due. */

@@ -13,6 +13,7 @@ import { startQueueWorkers } from '../platform/queue/workers.ts'
 import { dispatchQueue, leaseNext } from './dispatch-store.ts'
 import { planDeliveries, planningQueue } from './planning-store.ts'
 import { storeReport } from './report-store.ts'
+import { Messages } from './messages.ts'
 import { maxConcurrent, Session, type SessionContext } from './session.ts'
 import { type EventSources, webhookStore } from './store.ts'
 
@@ -43,15 +44,16 @@ export function startWebhooks(options: WebhooksOptions): Loop {
   const [stopping, ending] = [new AbortController(), new AbortController()]
   const sessions = new Set<Promise<void>>()
   const store = webhookStore(sources)
+  // Apart from other requests, so that slow receivers delay none of those.
+  const egress = createEgress({
+    allowed: options.egressAllow,
+    plaintextHosts: options.plaintextHosts,
+    maxConcurrent: maxConcurrent * webhookConcurrency,
+  })
   const context: SessionContext = {
     ...options,
-    origin: () => services().origin,
-    // Apart from other requests, so that slow receivers delay none of those.
-    egress: createEgress({
-      allowed: options.egressAllow,
-      plaintextHosts: options.plaintextHosts,
-      maxConcurrent: maxConcurrent * webhookConcurrency,
-    }),
+    messages: new Messages({ database, sources, origin: () => services().origin }),
+    egress,
     stopping: stopping.signal,
     ending: ending.signal,
     report: async (transaction, lease, report) => {
@@ -100,6 +102,7 @@ export function startWebhooks(options: WebhooksOptions): Loop {
       await Promise.race([Promise.all(sessions), pause(grace, new AbortController().signal)])
       ending.abort()
       await Promise.all([closed, ...sessions])
+      egress.close()
     },
   }
 }

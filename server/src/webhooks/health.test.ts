@@ -78,10 +78,10 @@ test('after ten failures, one delivery a minute is tried, until one succeeds', a
   await until('nothing is in progress', async () => (await count('delivering')) === 0)
   const tried = receiver.received.length
   expect(tried).toBeLessThan(breakerFailures + 4)
-  await pass(service, 59)
+  await pass(service, 40)
   await sendAllThatIsDue(owner.call)
   expect(receiver.received.length).toBe(tried)
-  await pass(service, 2)
+  await pass(service, 21)
   await attempts(tried + 1)
   await sendAllThatIsDue(owner.call)
   expect(receiver.received.length).toBe(tried + 1)

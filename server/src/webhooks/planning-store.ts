@@ -1,17 +1,18 @@
 import type { Database, Transaction } from '../platform/database/database.ts'
-import { encodeId, newId } from '../platform/model/ids.ts'
-import { sql, type Sql } from '../platform/model/sql.ts'
+import { newId } from '../platform/model/ids.ts'
+import { preparedAlone, raw, sql, type Sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
-import { readFeed } from '../feed/page-store.ts'
-import type { StoredEvent } from '../feed/event.ts'
 import { placeEvents } from '../feed/positions-store.ts'
 import { priorities } from './delivery-store.ts'
-import { selectEvents, type Selecting, webhookActor } from './selection-store.ts'
+import { selectionOf, type Selecting, webhookActor } from './selection-store.ts'
 import type { EventSources } from './store.ts'
-import { followedBy } from './types.ts'
 
-/** Events that one transaction looks at for a webhook. */
+/** Deliveries that one transaction stores for a webhook. */
 const pageSize = 500
+/** Positions that it looks at: with a filter, each of them costs more. */
+const windows = { plain: 10_000, filtered: 2000 }
+/** Webhooks that are planned after one look for new events. */
+const webhooksAtOnce = 20
 /** A webhook with so many waiting deliveries gets no more: its place in the feed waits instead. */
 const maxWaiting = 10_000
 
@@ -19,13 +20,15 @@ interface Following extends Selecting {
   webhookId: string
   createdAt: string
   position: number
+  /** That of the feed. */
+  lastPosition: number
   replayAfter: number | null
   replayUntil: number | null
 }
 
 /**
- * Stores the deliveries of the next events of one webhook of the organization (uuid), and moves its place in the feed, in
- * one transaction: no event is lost. Resolves to false if there was nothing to do.
+ * Stores the deliveries of the next events of some webhooks of the organization (uuid), and moves each one's place in the
+ * feed, in one transaction: no event is lost. Resolves to false if there was nothing to do.
  */
 export async function planDeliveries(
   database: Database,
@@ -33,36 +36,43 @@ export async function planDeliveries(
   sources: EventSources,
 ): Promise<boolean> {
   await placeEvents(database, organizationId)
-  return database.transaction(webhookActor(organizationId), async (transaction) => {
-    const webhook = await lockNext(transaction)
-    if (!webhook) return false
-    const isReplay = webhook.replayAfter !== null && webhook.replayAfter < (webhook.replayUntil ?? 0)
-    const after = webhook.position
-    const live = await plan(transaction, sources, webhook, { after, priority: priorities.live })
-    const next =
-      isReplay && live.isLast
-        ? await plan(transaction, sources, webhook, {
-            after: webhook.replayAfter ?? 0,
-            until: webhook.replayUntil ?? 0,
-            priority: priorities.replay,
-          })
-        : undefined
-    await move(transaction, webhook, { live: live.reached, replayed: next?.reached })
-    return true
-  })
+  for (let count = 0; count < webhooksAtOnce; count++) {
+    const isPlanned = await database.transaction(webhookActor(organizationId), (transaction) =>
+      planNext(transaction, sources),
+    )
+    if (!isPlanned) return count > 0
+  }
+  return true
+}
+
+async function planNext(transaction: Transaction, sources: EventSources): Promise<boolean> {
+  const webhook = await lockNext(transaction)
+  if (!webhook) return false
+  const { position: after, lastPosition, replayAfter, replayUntil } = webhook
+  const selection = await selectionOf(transaction, { ...sources, followed: sources.followed() }, webhook)
+  const plan = (range: Range) => store(transaction, sources, webhook, { selection, ...range })
+  const live = await plan({ after, until: lastPosition, priority: priorities.live })
+  const isReplay = replayAfter !== null && replayUntil !== null && replayAfter < replayUntil
+  const replayed =
+    isReplay && live === lastPosition
+      ? await plan({ after: replayAfter, until: replayUntil, priority: priorities.replay })
+      : undefined
+  await move(transaction, webhook, { live, replayed })
+  return true
 }
 
 /** The webhook that has waited longest among those with events to look at. */
 async function lockNext(transaction: Transaction): Promise<Following | undefined> {
   const { organization } = transaction
   const [found] = await transaction.query<
-    Omit<Following, 'position' | 'replayAfter' | 'replayUntil'> &
-      Record<'position', string> &
+    Omit<Following, 'position' | 'lastPosition' | 'replayAfter' | 'replayUntil'> &
+      Record<'position' | 'lastPosition', string> &
       Record<'replayAfter' | 'replayUntil', string | null>
-  >(sql`
-    select state.webhook_id as "webhookId", state."position", state.replay_after as "replayAfter",
-      state.replay_until as "replayUntil", webhook.events, webhook.scopes, webhook.filter,
-      webhook.changed_fields as "changedFields",
+  >(
+    preparedAlone(sql`
+    select state.webhook_id as "webhookId", state."position", feed.last_position as "lastPosition",
+      state.replay_after as "replayAfter", state.replay_until as "replayUntil", webhook.events, webhook.scopes,
+      webhook.filter, webhook.changed_fields as "changedFields",
       to_char(webhook.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
     from webhook_states state
     join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = state.webhook_id
@@ -70,13 +80,15 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
     where state.organization_id = ${organization} and ${isBehind} and not exists (
       select from webhook_deliveries waiting where waiting.organization_id = ${organization}
         and waiting.webhook_id = state.webhook_id and waiting.next_attempt_at is not null offset ${maxWaiting})
-    order by state.planned_at nulls first limit 1 for no key update of state skip locked`)
+    order by state.planned_at nulls first limit 1 for no key update of state skip locked`),
+  )
   if (!found) return undefined
-  const { replayAfter, replayUntil, position, ...others } = found
+  const { replayAfter, replayUntil, position, lastPosition, ...others } = found
   const numberOf = (text: string | null) => (text === null ? null : Number(text))
   return {
     ...others,
     position: Number(position),
+    lastPosition: Number(lastPosition),
     replayAfter: numberOf(replayAfter),
     replayUntil: numberOf(replayUntil),
   }
@@ -85,59 +97,46 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
 const isBehind = sql`webhook.status = 'enabled' and webhook.deleted_at is null and (
   state."position" < feed.last_position or state.replay_after < state.replay_until)`
 
-interface Plan {
+/** Positions in the feed, from behind the first to the last. */
+interface Range {
   after: number
-  until?: number
+  until: number
   priority: number
 }
 
-async function plan(
-  transaction: Transaction,
-  sources: EventSources,
-  webhook: Following,
-  { after, until = Infinity, priority }: Plan,
-): Promise<{ reached: number; isLast: boolean }> {
-  const followed = sources.followed()
-  const request = {
-    after,
-    limit: pageSize,
-    resources: followedBy(webhook.events, webhook.scopes, followed),
-    kinds: undefined,
-    recordIds: undefined,
-  }
-  const page = await readFeed(transaction, request, 1)
-  // What happened before it was created may get its position only afterwards.
-  const isNew = ({ createdAt }: StoredEvent) => priority === priorities.replay || createdAt >= webhook.createdAt
-  const events = page.events.filter((event) => event.position <= until && isNew(event))
-  const selected = await selectEvents(transaction, { ...sources, followed }, webhook, events)
-  await store(transaction, webhook.webhookId, { selected, priority, sources })
-  return { reached: Math.min(page.reached, until), isLast: page.reached >= page.lastPosition }
-}
-
+/** Stores the deliveries of the first events in the range that are selected; resolves to the last position that it looked at. */
 async function store(
   { organization, query }: Transaction,
-  webhookId: string,
-  { selected, priority, sources }: { selected: readonly StoredEvent[]; priority: number; sources: EventSources },
-): Promise<void> {
-  if (selected.length === 0) return
-  const prefixes = new Map(sources.followed().map(({ singular, idPrefix }) => [singular, idPrefix]))
-  const rows = selected.map(({ id, resource, kind, recordId, position }) => ({
-    id: newId(),
-    event_id: id,
-    type: `${resource}.${kind}`,
-    record_id: encodeId(prefixes.get(resource) ?? '', recordId),
-    position,
-  }))
-  await query(sql`
-    insert into webhook_deliveries as delivery (organization_id, webhook_id, id, event_id, type, record_id, "position",
-      priority, next_attempt_at)
-    select ${organization}, ${webhookId}::uuid, id, event_id, type, record_id, "position", ${priority}, now()
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as planned(
-      id uuid, event_id uuid, type text, record_id text, "position" bigint)
-    on conflict (organization_id, webhook_id, event_id) do update set status = 'pending', tries = 0,
-      priority = excluded.priority, next_attempt_at = now(), finished_at = null, updated_at = now(),
-      revision = delivery.revision + 1
-    where excluded.priority = ${priorities.replay} and delivery.status <> 'delivering' and delivery.status <> 'pending'`)
+  sources: EventSources,
+  { webhookId, createdAt, filter }: Following,
+  { selection, after, until, priority }: Range & { selection: Sql },
+): Promise<number> {
+  const window = Object.keys(filter).length > 0 ? windows.filtered : windows.plain
+  const end = Math.min(after + window, until)
+  if (end <= after) return after
+  const prefixes = Object.fromEntries(sources.followed().map(({ singular, idPrefix }) => [singular, idPrefix]))
+  const ids = Array.from({ length: Math.min(pageSize, end - after) }, newId)
+  // What happened before it was created may get its position only afterwards.
+  const isNew = priority === priorities.replay ? raw('true') : sql`event.created_at >= ${createdAt}::timestamptz`
+  const [page] = await query<{ count: number; last: string | null }>(sql`
+    with page as materialized (
+      select event.id, event.resource, event.kind, event.record_id, event."position" from events event
+      where event.organization_id = ${organization} and event."position" > 0 and event."position" > ${after}::bigint
+        and event."position" <= ${end}::bigint and ${isNew} and ${selection}
+      order by event."position" limit ${pageSize}),
+    stored as (
+      insert into webhook_deliveries as delivery (organization_id, webhook_id, id, event_id, type, record_id, "position",
+        priority, next_attempt_at)
+      select ${organization}, ${webhookId}::uuid, (${ids}::uuid[])[row_number() over (order by "position")], id,
+        resource || '.' || kind, (${JSON.stringify(prefixes)}::jsonb ->> resource) || '_' || replace(record_id::text, '-', ''),
+        "position", ${priority}, now()
+      from page
+      on conflict (organization_id, webhook_id, event_id) do update set status = 'pending', tries = 0,
+        priority = excluded.priority, next_attempt_at = excluded.next_attempt_at, finished_at = null,
+        updated_at = excluded.next_attempt_at, revision = delivery.revision + 1
+      where excluded.priority = ${priorities.replay} and delivery.status <> 'delivering' and delivery.status <> 'pending')
+    select count(*)::integer as count, max("position") as last from page`)
+  return page?.count === pageSize ? Number(page.last) : end
 }
 
 async function move(
@@ -145,10 +144,12 @@ async function move(
   { webhookId }: Following,
   { live, replayed }: { live: number; replayed: number | undefined },
 ): Promise<void> {
-  await query(sql`
+  await query(
+    preparedAlone(sql`
     update webhook_states set "position" = ${live}::bigint, planned_at = clock_timestamp(),
       replay_after = coalesce(${replayed ?? null}::bigint, replay_after), due_at = least(due_at, now())
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`)
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`),
+  )
 }
 
 const following = (organization: Sql): Sql => sql`exists (

@@ -14,9 +14,9 @@ import { withDefinitions } from '../platform/records/properties/resources.ts'
 import { covers } from '../platform/model/scopes.ts'
 import { decodeId } from '../platform/model/ids.ts'
 import { readTimeZone } from '../identity/organizations/store.ts'
-import type { StoredEvent } from '../feed/event.ts'
+import { isSeen } from '../feed/page-store.ts'
 import type { JsonObject } from '../platform/model/json.ts'
-import { eventScope, followedBy, includesType } from './types.ts'
+import { eventScope, followedBy } from './types.ts'
 
 /** The settings of a webhook that decide which events it sends. */
 export interface Selecting {
@@ -76,53 +76,53 @@ async function readFilter(
   return { filter: parseTree(reader, defined.resource, defined.relations, selecting.filter), listed: defined.resource }
 }
 
-/** Those of the events that the webhook sends. */
-export async function selectEvents(
+/** Which of the rows `event` of the feed the webhook sends. */
+export async function selectionOf(db: Connection, readable: Readable, selecting: Selecting): Promise<Sql> {
+  const resources = followedBy(selecting.events, selecting.scopes, readable.followed)
+  const [resource] = resources
+  const hasFilter = resource && Object.keys(selecting.filter).length > 0
+  const conditions = [
+    isSeen(db, resources),
+    hasType(selecting.events),
+    ...(selecting.changedFields.length > 0 ? [changesAny(selecting.changedFields)] : []),
+    ...(hasFilter ? [await matchesFilter(db, readable, { resource, selecting })] : []),
+  ]
+  return join(conditions, ' and ')
+}
+
+/** Does a pattern (`*`, `contact.*`, `contact.created`) include its type? */
+const hasType = (patterns: readonly string[]): Sql =>
+  patterns.includes('*')
+    ? raw('true')
+    : sql`array[event.resource || '.' || event.kind, event.resource || '.*'] && ${patterns}::text[]`
+
+/** Other kinds than updates are not about single fields. */
+function changesAny(wanted: readonly string[]): Sql {
+  const conditions = wanted.map((path) => {
+    const isWhole = path.includes('.') ? raw('false') : sql`event."values" -> ${path}::text is not null`
+    return sql`${isWhole} or exists (select from jsonb_array_elements(event.changes) change
+      where change ->> 'field' = ${path}::text or starts_with(change ->> 'field', ${`${path}.`}::text))`
+  })
+  return sql`(event.kind <> 'updated' or ${join(conditions, ' or ')})`
+}
+
+/** Is it about a record that matches, also a deleted one? */
+async function matchesFilter(
   db: Connection,
   readable: Readable,
-  selecting: Selecting,
-  events: readonly StoredEvent[],
-): Promise<readonly StoredEvent[]> {
-  const typed = events.filter(
-    (event) =>
-      includesType(selecting.events, `${event.resource}.${event.kind}`) && changesAny(event, selecting.changedFields),
-  )
-  const [resource] = followedBy(selecting.events, selecting.scopes, readable.followed)
-  if (typed.length === 0 || !resource || Object.keys(selecting.filter).length === 0) return typed
+  { resource, selecting }: { resource: Resource; selecting: Selecting },
+): Promise<Sql> {
   const reader = new QueryReader()
   const { filter, listed } = await readFilter(db, readable, { resource, selecting, reader })
   // Something that the filter names was deleted since: it cannot be evaluated, and sends too much rather than too little.
-  if (reader.errors.length > 0) return typed
-  const ids = [...new Set(typed.map(({ recordId }) => recordId))]
-  const matching = await findMatching(db, listed, filter, ids)
-  return typed.filter(({ recordId }) => matching.has(recordId))
-}
-
-/** Other kinds than updates are not about single fields. */
-function changesAny({ kind, values, changes }: StoredEvent, wanted: readonly string[]): boolean {
-  if (wanted.length === 0 || kind !== 'updated') return true
-  return wanted.some((path) => {
-    const [head = ''] = path.split('.')
-    const isWhole = head === path && values !== null && path in values
-    return isWhole || changes.some(({ field }) => field === path || field.startsWith(`${path}.`))
-  })
-}
-
-/** The records (uuids) that match, also deleted ones. */
-async function findMatching(
-  db: Connection,
-  resource: Resource,
-  filter: Filter,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
+  if (reader.errors.length > 0) return raw('true')
   const scope = scopeOf(db, undefined)
   const dated = await readRelativeSpans(db, filter, () => readTimeZone(db))
-  const conditions: Sql[] = filterSql(resource, dated, scope)
-  const rows = await db.query<{ id: string }>(sql`
-    select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)}${joins(resource, scope)}
-    where ${raw(root)}.organization_id = ${db.organization} and ${raw(root)}.id = any(${ids}::uuid[])
-      and ${join([raw('true'), ...conditions], ' and ')}`)
-  return new Set(rows.map(({ id }) => id))
+  const conditions: Sql[] = filterSql(listed, dated, scope)
+  return sql`exists (
+    select from ${identifier(listed.table)} ${raw(root)}${joins(listed, scope)}
+    where ${raw(root)}.organization_id = ${db.organization} and ${raw(root)}.id = event.record_id
+      and ${join([raw('true'), ...conditions], ' and ')})`
 }
 
 /** The bounds of what webhooks read, for records that exist. */

@@ -1,12 +1,7 @@
-import { showEvent, eventPrefix } from '../feed/event.ts'
-import { formatPosition } from '../feed/position.ts'
 import type { Database, Transaction } from '../platform/database/database.ts'
 import type { Egress } from '../platform/egress/egress.ts'
 import { isTransient } from '../platform/database/failures.ts'
 import { serviceActor } from '../platform/model/caller.ts'
-import { encodeId } from '../platform/model/ids.ts'
-import type { Resource } from '../platform/records/declare/define.ts'
-import type { JsonObject } from '../platform/model/json.ts'
 import { retryTransient } from '../platform/queue/retry.ts'
 import type { Secret } from '../platform/secret/secret.ts'
 import { attempt, skipped, type Tried, unsigned, withoutAttempt } from './attempt.ts'
@@ -16,8 +11,6 @@ import {
   type Exchange,
   type Lease,
   leaseSeconds,
-  readEpoch,
-  readObjects,
   release,
   renew,
   storeHealth,
@@ -25,11 +18,9 @@ import {
   type Target,
 } from './dispatch-store.ts'
 import { advance, breakerFailures, type Health, isBroken, type Outcome, probeSeconds, type Signal } from './health.ts'
-import { composeMessage, type Message, signedHeaders } from './message.ts'
+import { type Message, signedHeaders } from './message.ts'
+import type { Messages } from './messages.ts'
 import { openHeaders, openSecret } from './secrets-store.ts'
-import { webhookActor } from './selection-store.ts'
-import type { EventSources } from './store.ts'
-import { splitType } from './types.ts'
 
 /** Attempts in progress for one webhook. */
 export const maxConcurrent = 4
@@ -44,9 +35,7 @@ export interface SessionContext {
   database: Database
   secret: Secret
   egress: Egress
-  sources: EventSources
-  /** Where the API is reached. */
-  origin: () => string
+  messages: Messages
   /** Reports it to people, and disables the webhook if it must be. */
   report: (transaction: Transaction, lease: Lease, report: Report) => Promise<void>
   /** Aborts when the service stops: nothing more is sent. */
@@ -144,7 +133,8 @@ export class Session {
 
   async #send({ message, ...delivery }: Prepared, target: Target): Promise<void> {
     const headers = this.#headersOf(message, target)
-    const sending = { ...delivery, url: target.url, headers: headers ?? {}, body: message.body }
+    const { webhookId } = this.#lease
+    const sending = { ...delivery, webhookId, url: target.url, headers: headers ?? {}, body: message.body }
     const tried = headers ? await attempt(this.#context.egress, sending, this.#context.ending) : unsigned(delivery)
     this.#tried.push(tried)
     this.#pauseSeconds = Math.max(this.#pauseSeconds, tried.pauseSeconds, this.#pauseAfter(tried.outcome))
@@ -220,62 +210,12 @@ export class Session {
 
   async #prepare(claimed: readonly ClaimedDelivery[]): Promise<void> {
     if (claimed.length === 0) return
-    const db = this.#context.database.reader(webhookActor(this.#lease.organizationId))
-    const resources = new Map(this.#context.sources.followed().map((resource) => [resource.singular, resource]))
-    const objects = new Map<string, string>()
-    const epoch = await readEpoch(db)
-    for (const singular of new Set(claimed.map(({ type }) => splitType(type).singular))) {
-      const resource = resources.get(singular)
-      const ofResource = claimed.filter(({ type }) => splitType(type).singular === singular)
-      const ids = [...new Set(ofResource.map(({ recordId }) => recordId))]
-      const texts = resource ? await readObjects(db, resource, ids) : new Map<string, string>()
-      for (const [uuid, text] of texts) objects.set(encodeId(resource?.idPrefix ?? '', uuid), text)
-    }
-    for (const delivery of claimed) {
-      const resource = resources.get(splitType(delivery.type).singular)
-      const event = resource && eventOf(delivery, resource, epoch)
-      if (!event) this.#tried.push(skipped(delivery.id, 'the event is no longer stored'))
-      else {
-        const message = composeMessage(event, objects.get(delivery.recordId), this.#hrefOf(resource, delivery, event))
-        this.#waiting.push({ ...delivery, message })
-      }
-    }
-  }
-
-  /** Where the rest of a large message is: the record or, without a path to it, the event in the feed. */
-  #hrefOf(resource: Resource, { recordId }: ClaimedDelivery, { position }: JsonObject): string {
-    const path = this.#context.sources.recordPath(resource)
-    const found = path === undefined ? `/v5/events?limit=1&after=${previous(String(position))}` : `${path}/${recordId}`
-    return `${this.#context.origin()}${found}`
-  }
-}
-
-/** The position before this one. */
-function previous(position: string): string {
-  const [epoch = '', number] = position.split('-')
-  return formatPosition({ epoch, number: Math.max(0, Number(number) - 1) })
-}
-
-/** The event as the feed shows it; undefined if it is no longer stored. */
-function eventOf(
-  { event, isTest, eventId, type, recordId, createdAt }: ClaimedDelivery,
-  resource: Resource,
-  epoch: string,
-): JsonObject | undefined {
-  if (!isTest) return event ? showEvent({ ...event, position: Number(event.position) }, { resource, epoch }) : undefined
-  return {
-    id: encodeId(eventPrefix, eventId),
-    position: formatPosition({ epoch, number: 0 }),
-    type,
-    resource: resource.singular,
-    kind: splitType(type).kind,
-    recordId,
-    revision: null,
-    values: null,
-    changes: [],
-    cause: { kind: 'person', userId: null, keyId: null, importId: null, importRowId: null },
-    createdAt,
-    isTest: true,
+    const composed = await this.#context.messages.compose(this.#lease.organizationId, claimed)
+    claimed.forEach((delivery, index) => {
+      const message = composed[index]?.message
+      if (message) this.#waiting.push({ ...delivery, message })
+      else this.#tried.push(skipped(delivery.id, 'the event is no longer stored'))
+    })
   }
 }
 

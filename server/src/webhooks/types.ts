@@ -13,10 +13,6 @@ export function splitType(type: string): { singular: string; kind: string } {
   return { singular, kind }
 }
 
-/** Does a pattern (`*`, `contact.*`, `contact.created`) include this type? */
-export const includesType = (patterns: readonly string[], type: string): boolean =>
-  patterns.some((pattern) => pattern === '*' || pattern === type || pattern === `${splitType(type).singular}.*`)
-
 /** The resources whose events the patterns include, as far as the scopes show them. */
 export const followedBy = (
   patterns: readonly string[],

@@ -6,6 +6,7 @@ const known = [
   [/^the host is unknown or not allowed/, 'host'],
   [/^the connection would not be encrypted/, 'plaintext'],
   [/^the connection failed$/, 'unreachable'],
+  [/^the connection, which was kept open/, 'closed'],
   [/^its TLS certificate/, 'certificate'],
   [/^it did not respond in time$/, 'slow'],
   [/^its response (?:is too large|cannot be read)$/, 'response'],
