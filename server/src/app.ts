@@ -16,6 +16,7 @@ import { feedPart } from './feed/routes.ts'
 import { explorerFiles } from './api/docs/explorer.ts'
 import { dealPart } from './crm/deals/routes.ts'
 import { docsRoutes } from './api/docs/routes.ts'
+import { erasurePart } from './api/erasure-routes.ts'
 import { exampleDataPart } from './crm/example-data/routes.ts'
 import { inboxPart } from './inbox/routes.ts'
 import { homeRoutes } from './api/home/routes.ts'
@@ -75,6 +76,7 @@ export const eventSources: EventSources = {
 /** The domain of the product, one line per folder: declarations and what is derived from them. */
 const records: readonly Part[] = [
   contactPart,
+  erasurePart(() => resources),
   employmentPart,
   notePart,
   taskPart,

@@ -1,3 +1,4 @@
+import { contactRemoval } from './api/contact-removal.ts'
 import { resources } from './app.ts'
 import type { Config } from './config.ts'
 import { expiredPendingLogins } from './identity/access/login-store.ts'
@@ -5,6 +6,7 @@ import { expiredOneTimeTokens } from './identity/access/one-time-token-store.ts'
 import { endedSessions, expiredSessions } from './identity/access/store.ts'
 import { expiredLoginFailures } from './identity/access/throttle-store.ts'
 import type { Sql } from './platform/model/sql.ts'
+import type { Resource } from './platform/records/declare/define.ts'
 import { expiredAuditEvents } from './identity/audit-log/retention-store.ts'
 import { expiredEvents, formerHistoryOf } from './crm/history-retention-store.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
@@ -17,7 +19,7 @@ import { endedPresences } from './presence/store.ts'
 import { endedDeliveries } from './webhooks/delivery-store.ts'
 import { endedSecrets } from './webhooks/secrets-store.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
-import { leaveRootContacts, orphanedRootContacts } from './crm/contacts/retention-store.ts'
+import { orphanedRootContacts } from './crm/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import {
@@ -33,7 +35,10 @@ import {
 /** Deleted records that are retained beyond their period, in addition to what the declarations say. */
 const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }
 
-const beforeRemoval: Readonly<Record<string, RetentionPolicy['beforeRemoval']>> = { contacts: leaveRootContacts }
+function removalOf(resource: Resource): RetentionPolicy {
+  const { dependents = [], ...policy } = deletedRecords(resource, resources, excluded[resource.name])
+  return { ...policy, dependents: [...dependents, ...formerHistoryOf(policy.table)] }
+}
 
 /** Days for which data are retained; 0 retains them forever. */
 type RetentionSettings = Pick<Config, 'importRowsDays' | 'auditLogDays' | 'historyDays' | 'eventDays'>
@@ -52,11 +57,7 @@ const orderedPolicies = ({
 }: RetentionSettings): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
-    .map((resource) => ({
-      ...deletedRecords(resource, resources, excluded[resource.name]),
-      beforeRemoval: beforeRemoval[resource.name],
-    }))
-    .map((policy) => ({ ...policy, dependents: [...(policy.dependents ?? []), ...formerHistoryOf(policy.table)] }))
+    .map((resource) => (resource.name === 'contacts' ? contactRemoval(resources) : removalOf(resource)))
     .map((policy) => (policy.table === 'imports' ? withImportData(policy) : policy)),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),

@@ -39,7 +39,7 @@ export class FeedCopy {
     this.positions.push(position)
     const records = this.records.get(resource) ?? new Map<string, JsonObject>()
     this.records.set(resource, records)
-    if (kind === 'deleted' || kind === 'purged') records.delete(recordId)
+    if (kind === 'deleted' || kind === 'purged' || kind === 'erased') records.delete(recordId)
     else if (kind === 'created' || kind === 'restored') records.set(recordId, values ?? {})
     else {
       const known = records.get(recordId)

@@ -260,6 +260,7 @@ test('a task that is open again takes no next one back that is being changed', a
 /** Files whose locks are for work in the background, and the tests that hold or race them. */
 const heldElsewhere: Readonly<Record<string, string>> = {
   'platform/http/limits/shared-rate-limit-store.ts': 'platform/http/limits/shared-rate-limit.test.ts',
+  'platform/records/write/events.ts': 'api/erasure.test.ts',
   'platform/records/properties/index-builds-store.ts': 'platform/records/properties/index-builds.test.ts',
   'operations/maintenance/retention-store.ts': 'platform/operations/maintenance/maintenance-service.test.ts',
   'contacts/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',

@@ -174,6 +174,7 @@ test('only administrative scopes cover access to an organization', () => {
   expect(resourceNames.sort()).toEqual([
     'api-key',
     'audit-event',
+    'contact-erasure',
     'domain',
     'example-data',
     'invitation',

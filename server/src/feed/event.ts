@@ -64,7 +64,7 @@ export function showEvent(event: StoredEvent, { resource, epoch }: { resource: R
 
 /** What the record has of its own: what it shows of other records is in their events. */
 function valuesOf({ kind, values, revision, createdAt }: StoredEvent, resource: Resource): JsonObject | null {
-  if (values === null || kind === 'deleted' || kind === 'purged') return null
+  if (values === null || kind === 'deleted' || kind === 'purged' || kind === 'erased') return null
   const shown: JsonObject = {}
   for (const name of ownFields(resource)) {
     const value = values[name]
@@ -93,7 +93,7 @@ export const eventSchema = closedObject({
   values: {
     type: ['object', 'null'],
     description:
-      'For `created` and `restored` the whole record, for other changes the changed fields with their new values; null once it is deleted, and in all events of a record that has been purged since. Without what the record shows of others, what is computed when it is read, and `lastActivityAt`.',
+      'For `created` and `restored` the whole record, for other changes the changed fields with their new values; null once it is deleted, and in all events of a record that has been purged or erased since. Without what the record shows of others, what is computed when it is read, and `lastActivityAt`.',
   },
   changes: {
     type: 'array',

@@ -171,7 +171,7 @@ async function removePurged({ organization, query }: Transaction, range: Range):
   await query(sql`
     delete from inbox_entries where organization_id = ${organization} and record_id = any(array(
       select event.record_id from events event
-      where event.organization_id = ${organization} and ${isIn(range)} and event.kind = 'purged'))`)
+      where event.organization_id = ${organization} and ${isIn(range)} and event.kind in ('purged', 'erased')))`)
 }
 
 const isBehind = (organization: Sql): Sql => sql`(

@@ -60,6 +60,18 @@ export async function removeInbox(
       where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid and ${anyOrganization(db)}`)
 }
 
+/** Deletes the entries about these records (uuids). */
+export async function deleteEntriesAbout(transaction: Transaction, recordIds: readonly string[]): Promise<void> {
+  const deleted = await transaction.query<{ userId: string }>(sql`
+    delete from inbox_entries
+    where organization_id = ${transaction.organization} and record_id = any(${recordIds}::uuid[])
+    returning user_id as "userId"`)
+  await countChange(
+    transaction,
+    deleted.map(({ userId }) => userId),
+  )
+}
+
 const days = 180
 
 /** Entries that were added this many days ago. */

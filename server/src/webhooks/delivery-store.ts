@@ -136,6 +136,27 @@ async function findLatest(db: Transaction, resource: Resource): Promise<string> 
   return row?.id ?? nilId
 }
 
+/** The attempts of a delivery without what receivers answered. */
+const withoutAnswers = raw(`(
+  select coalesce(json_agg((attempt.value::jsonb || '{"answer":null}')::json order by attempt.place), '[]')
+  from json_array_elements(attempts) with ordinality attempt (value, place))`)
+
+/** Deletes what receivers answered to these events (uuids). */
+export async function deleteAnswersAbout(db: Transaction, eventIds: readonly string[]): Promise<void> {
+  await db.query(sql`
+    update webhook_deliveries set attempts = ${withoutAnswers}
+    where organization_id = ${db.organization} and event_id = any(${eventIds}::uuid[])
+      and strpos(attempts::text, '"answer"') > 0`)
+}
+
+/** The same of test events about these records (uuids). */
+export async function deleteAnswersToTests(db: Transaction, recordIds: readonly string[]): Promise<void> {
+  await db.query(sql`
+    update webhook_deliveries set attempts = ${withoutAnswers}
+    where organization_id = ${db.organization} and is_test
+      and substr(record_id, 5) = any(${recordIds.map((id) => id.replaceAll('-', ''))}::text[])`)
+}
+
 /** Deliveries that ended this many days ago. */
 export const endedDeliveries = (days: number): RetentionPolicy => ({
   name: 'webhook_deliveries',

@@ -92,7 +92,7 @@ export class Arrivals {
   }
 }
 
-const additions: readonly string[] = ['created', 'restored', 'deleted', 'purged']
+const additions: readonly string[] = ['created', 'restored', 'deleted', 'purged', 'erased']
 
 /** Does a list of all records get a record by this event, or lose one? */
 export const addsOrRemoves = ({ kind }: LiveEvent): boolean => additions.includes(kind)

@@ -210,9 +210,13 @@ const parentOf = ({ parameter, resource }: Parent) => ({ parameter, resource: re
 
 function eventsOf(resource: Resource): EventKind[] {
   if (!isInFeed(resource)) return []
-  const { softDelete, isRestorable, ownEventKinds = [] } = resource
+  const { softDelete, isRestorable, isErasable, ownEventKinds = [] } = resource
   const ofDeletion: EventKind[] = ['deleted', ...(isRestorable ? (['restored'] as const) : [])]
-  return ['created', 'updated', ...ownEventKinds, ...ofDeletion, ...(softDelete ? (['purged'] as const) : [])]
+  const ofRemoval: EventKind[] = [
+    ...(softDelete ? (['purged'] as const) : []),
+    ...(isErasable ? (['erased'] as const) : []),
+  ]
+  return ['created', 'updated', ...ownEventKinds, ...ofDeletion, ...ofRemoval]
 }
 
 const sentenceCase = (noun: string): string => noun.charAt(0).toUpperCase() + noun.slice(1)

@@ -55,7 +55,7 @@ test('every resource is described once, with its own noun, label and path', () =
     due: null,
     softDelete: true,
     restorableDays: 30,
-    events: ['created', 'updated', 'blocked', 'unblocked', 'deleted', 'restored', 'purged'],
+    events: ['created', 'updated', 'blocked', 'unblocked', 'deleted', 'restored', 'purged', 'erased'],
   })
   expect(find(described, 'deals').events).toContain('moved')
   expect(find(described, 'webhook-deliveries').events).toEqual([])

@@ -184,6 +184,7 @@ export const suggestions = defineResource({
   ownEventKinds: ['accepted', 'rejected'],
   eventKind: ({ values: { status } }) => (status === 'accepted' || status === 'rejected' ? status : undefined),
   roleGroup: 'records',
+  isErasable: true,
   softDelete: false,
   titleField: 'type',
   searchedWhenRead: ['intent', 'type', 'status', 'evidence.text', 'params.title', 'params.name', 'rejectionReason'],

@@ -29,7 +29,7 @@ export function leaveRootContacts(transaction: Transaction, ids: readonly string
   )
 }
 
-async function deleteOrphanedRootContacts(transaction: Transaction, keys: readonly Key[]): Promise<number> {
+export async function deleteOrphanedRootContacts(transaction: Transaction, keys: readonly Key[]): Promise<number> {
   const ids = keys.map(([id]) => id)
   const locked = await transaction.query<{ id: string }>(sql`
     select id from root_contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])

@@ -29,6 +29,7 @@ export const employments = defineResource({
   idPrefix: 'emp',
   heading: 'A contact’s employment history.',
   roleGroup: 'records',
+  isErasable: true,
   titleField: 'organization',
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
   prepare,

@@ -30,6 +30,7 @@ export const notes = defineResource({
   idPrefix: 'not',
   heading: 'Notes on contacts, companies and deals, written by people or pushed to an import.',
   roleGroup: 'records',
+  isErasable: true,
   hasViews: true,
   titleField: 'body',
   search: ['body'],

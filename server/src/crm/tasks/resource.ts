@@ -67,6 +67,7 @@ export const tasks = defineResource({
   idPrefix: 'tsk',
   heading: 'What people have to do, about a contact, a company, a deal or nothing in particular.',
   roleGroup: 'records',
+  isErasable: true,
   hasViews: true,
   titleField: 'title',
   due: { field: 'deadline', overdueField: 'overdue' },

@@ -37,6 +37,7 @@ export const auditActions = {
   'webhook.tested': 'A test event was sent to a webhook.',
   'webhook.replayed': 'Events were sent to a webhook again.',
   'import-rows.removed': 'What an import received was removed, with the records that it created.',
+  'contact.erased': 'A contact was erased, with everything that belonged to it.',
   'mail.read': 'The contents of a stored mail were read, including its links.',
   'login.succeeded': 'A person logged in.',
   'login.failed': 'An attempt to log in as this person failed.',

@@ -35,6 +35,14 @@ export async function readSealedBody(db: Transaction, id: string): Promise<Buffe
   )
 }
 
+/** Deletes the mails that name one of these records (uuids), whether they were sent or not. */
+export async function deleteMailsAbout(db: Transaction, recordIds: readonly string[]): Promise<void> {
+  await db.query(sql`
+    delete from mails where organization_id = ${db.organization} and kind in ('reminder', 'digest') and exists (
+      select from regexp_matches(facts::text, '_([0-9a-f]{32})', 'g') named
+      where named[1] = any(${recordIds.map((id) => id.replaceAll('-', ''))}::text[]))`)
+}
+
 /** The kind of the organization's mail (uuid). */
 export async function readKind(db: Transaction, id: string): Promise<MailKind | undefined> {
   const [row] = await db.query<{ kind: MailKind }>(
@@ -99,6 +107,8 @@ export interface DigestFacts extends Readonly<Record<string, string>> {
   count: string
   /** The first `DigestLine`s as JSON. */
   lines: string
+  /** The ids of their records: the mail is deleted with a person who is erased. */
+  records: string
   /** The path of the inbox in the application. */
   path: string
 }

@@ -3,7 +3,7 @@ import { queueMail } from '../../identity/mails/store.ts'
 import { findLocalDays } from '../../identity/users/store.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { inboxPage, pageOf, plainTitle } from '../pages.ts'
+import { inboxPage, pageOf, plainTitle, shownId } from '../pages.ts'
 import { entryRecords, type EntryResource } from '../records.ts'
 import { sentences } from '../sentences.ts'
 import { readSettings } from '../settings-store.ts'
@@ -62,12 +62,15 @@ async function sendDigest(transaction: Transaction, userId: string, slot: Slot):
   // Those that the person does not see any more are left out.
   const lines = entries.flatMap(({ kind, ...entry }) => {
     const title = titles.get(entry.recordId)
-    return title === undefined ? [] : [{ says: sentences[kind].en, title: plainTitle(title), path: pageOf(entry) }]
+    const line = { says: sentences[kind].en, title: plainTitle(title ?? ''), path: pageOf(entry) }
+    return title === undefined ? [] : [{ line, record: shownId(entry) }]
   })
   if (lines.length === 0) return false
+  const named = lines.slice(0, maxLines)
   const facts = {
     count: String(lines.length),
-    lines: JSON.stringify(lines.slice(0, maxLines)),
+    lines: JSON.stringify(named.map(({ line }) => line)),
+    records: named.map(({ record }) => record).join(' '),
     path: inboxPage,
     day: slot.day,
   }

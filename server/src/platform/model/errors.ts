@@ -49,7 +49,7 @@ export const errorCodes = {
     message: 'Missing scopes',
     when: 'The API key, or the role of the user, does not have the scope that the operation needs.',
     remedy:
-      'Use a credential with the scopes that `details` names. Wildcards such as `*:*:read` do not include scopes that change who has access, nor `mail-content:get:read` (mails contain links) and `system:get:read` (the machine): grant them by name.',
+      'Use a credential with the scopes that `details` names. Wildcards such as `*:*:read` do not include scopes that change who has access, nor `contact-erasure:create:write` (nothing can be restored), `mail-content:get:read` (mails contain links) and `system:get:read` (the machine): grant them by name.',
   },
   reauthentication_required: {
     status: 403,

@@ -25,6 +25,7 @@ const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   organization: ['write'],
   'sso-connection': ['write'],
   domain: ['write'],
+  'contact-erasure': ['write'],
   'mail-content': ['read'],
   system: ['read'],
 }
@@ -35,6 +36,7 @@ export const isGuarded = (resource: string, permission: string): boolean =>
 
 const guardReasons: Readonly<Record<string, string>> = {
   webhook: 'it lets its holder send records elsewhere for good',
+  'contact-erasure': 'what it erases cannot be restored',
   'mail-content': 'the contents of mails include links that log people in or change accounts',
   system: 'it describes the machine and not the organization',
 }
@@ -58,7 +60,7 @@ export type RoleScopes = (role: Role) => readonly string[]
 
 const administration: readonly string[] = [
   ...allScopes,
-  ...writeScopes('api-key', 'webhook', 'member', 'invitation', 'role', 'organization'),
+  ...writeScopes('api-key', 'webhook', 'member', 'invitation', 'role', 'organization', 'contact-erasure'),
 ]
 
 /**
@@ -67,7 +69,16 @@ const administration: readonly string[] = [
  */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
-  ...writeScopes('organization', 'member', 'invitation', 'role', 'domain', 'sso-connection', 'webhook'),
+  ...writeScopes(
+    'organization',
+    'member',
+    'invitation',
+    'role',
+    'domain',
+    'sso-connection',
+    'webhook',
+    'contact-erasure',
+  ),
 ]
 
 /** The scopes of each role, from the role group of each scope noun; the rules are those of API keys. */

@@ -76,16 +76,30 @@ export async function storeResponse(
 ): Promise<void> {
   const stored = await transaction.query(
     alone(
-      prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
+      prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted,
+        record_id)
       values (${transaction.organization}, ${request.credentialId}::uuid, ${sha256(request.key)}, ${request.requestHash},
-        ${sealResponse(request.secretKey, request.key, response)})
+        ${sealResponse(request.secretKey, request.key, response)}, ${recordIn(response)}::uuid)
       on conflict (organization_id, credential_id, key_hash) do update
-        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = excluded.created_at
+        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = excluded.created_at,
+          record_id = excluded.record_id
         where excluded.created_at - idempotency_answers.created_at >= interval ${raw(`'${retentionHours} hours'`)}
       returning 1`),
     ),
   )
   if (stored.length === 0) throw requestInProgress()
+}
+
+/** Deletes the stored responses that show one of these records (uuids). */
+export async function deleteResponsesAbout(transaction: Transaction, recordIds: readonly string[]): Promise<void> {
+  await transaction.query(sql`
+    delete from idempotency_answers
+    where organization_id = ${transaction.organization} and record_id = any(${recordIds}::uuid[])`)
+}
+
+function recordIn({ body }: StoredResponse): string | null {
+  const [, hex] = /"id":"[a-z]{3}_([0-9a-f]{32})"/.exec(body) ?? []
+  return hex ?? null
 }
 
 const requestInProgress = () =>

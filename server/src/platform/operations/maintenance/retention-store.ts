@@ -2,7 +2,13 @@ import { serviceActor } from '../../model/caller.ts'
 import type { Database, Transaction } from '../../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
 import type { Resource } from '../../records/declare/define.ts'
-import { changeEventsSql, type EventSubject, purgeEventsSql } from '../../records/write/events.ts'
+import {
+  changeEventsSql,
+  emptiedAtOnce,
+  emptyEvents,
+  type EventSubject,
+  removalEventsSql,
+} from '../../records/write/events.ts'
 
 export interface RetentionPolicy {
   /** The name in metrics, the log and the doctor. */
@@ -34,8 +40,25 @@ export interface RetentionPolicy {
   counts?: RemovalCounts
   /** An expression that is evaluated first in the transaction of a deletion. */
   setting?: Sql
+  erasure?: Erasure
   /** Deletes what other places store about deleted rows, in their transaction. */
   afterRemoval?: (transaction: Transaction, keys: readonly Key[]) => Promise<void>
+}
+
+/** What more is deleted of a row that is to be erased, in the same transactions. Ids are uuids. */
+export interface Erasure {
+  /** The column that says since when a row is to be erased; it then counts as expired. */
+  column: string
+  /** Deletes at most `limit` of what refers to these rows without a key. Resolves to what follows their removal; undefined if more is left. */
+  prepare: (
+    transaction: Transaction,
+    ids: readonly string[],
+    limit: number,
+  ) => Promise<(() => Promise<void>) | undefined>
+  /** Deletes what is stored about removed records, whatever their resource. */
+  forgetRecords: (transaction: Transaction, ids: readonly string[]) => Promise<void>
+  /** The same about events that have lost their values. */
+  forgetEvents: (transaction: Transaction, eventIds: readonly string[]) => Promise<void>
 }
 
 export interface RemovalCounts {
@@ -153,21 +176,56 @@ export async function purge(
     if (!lockRow?.taken) return undefined
     if (policy.setting)
       await transaction.query(sql`select ${policy.setting}, ${transaction.organization} as organization`)
-    const locked = await lock(transaction, policy, keys)
-    const removed: Record<string, number> = {}
-    if (locked.length === 0) return { removed, isPartial: false }
-    for (const dependent of policy.dependents ?? []) {
-      const { count, hasMore } = await removeDependents(transaction, dependent, { locked, limit })
-      if (dependent.action === 'delete') removed[dependent.name] = count
-      // Locked rows are left to the next round.
-      if (hasMore) return { removed, isPartial: count > 0 }
-    }
-    removed[policy.name] = policy.discard
-      ? await policy.discard(transaction, locked)
-      : await remove(transaction, policy, locked)
-    await policy.afterRemoval?.(transaction, locked)
-    return { removed, isPartial: false }
+    const { keys: locked, isErasing, isAll } = await lock(transaction, policy, keys)
+    if (locked.length === 0) return { removed: {}, isPartial: false }
+    const step = await removeLocked(transaction, policy, { locked, limit, isErasing })
+    return { ...step, isPartial: step.isPartial || !isAll }
   })
+}
+
+interface LockedRows {
+  locked: readonly Key[]
+  limit: number
+  isErasing: boolean
+}
+
+export async function removeLocked(
+  transaction: Transaction,
+  policy: RetentionPolicy,
+  rows: LockedRows,
+): Promise<NonNullable<PurgeStep>> {
+  const erasure = rows.isErasing ? policy.erasure : undefined
+  const removed: Record<string, number> = {}
+  const partial = { removed, isPartial: true }
+  const ids = idsOf(rows.locked)
+  const followRemoval = await erasure?.prepare(transaction, ids, rows.limit)
+  if (erasure && !followRemoval) return partial
+  for (const dependent of policy.dependents ?? []) {
+    const { count, hasMore, isUnfinished } = await removeDependents(transaction, dependent, { ...rows, erasure })
+    if (dependent.action === 'delete') removed[dependent.name] = count
+    // Locked rows are left to the next round.
+    if (hasMore) return { removed, isPartial: isUnfinished || count > 0 }
+  }
+  if (policy.purged && (await emptyNextEvents(transaction, ids, erasure))) return partial
+  removed[policy.name] = policy.discard
+    ? await policy.discard(transaction, rows.locked)
+    : await remove(transaction, policy, rows)
+  await erasure?.forgetRecords(transaction, ids)
+  await followRemoval?.()
+  await policy.afterRemoval?.(transaction, rows.locked)
+  return { removed, isPartial: false }
+}
+
+const idsOf = (keys: readonly Key[]): string[] => keys.flatMap(([id]) => id ?? [])
+
+async function emptyNextEvents(
+  transaction: Transaction,
+  recordIds: readonly string[],
+  erasure: Erasure | undefined,
+): Promise<boolean> {
+  const emptied = await emptyEvents(transaction, recordIds)
+  if (erasure && emptied.length > 0) await erasure.forgetEvents(transaction, emptied)
+  return emptied.length === emptiedAtOnce
 }
 
 /** How long the oldest expired row is overdue, and how many rows are expired, counted up to 10,001. */
@@ -206,34 +264,45 @@ function isOneOf({ key }: RetentionPolicy, keys: readonly Key[]): Sql {
 // Saves work only: a step locks its rows and skips those that another process has locked, so two at a time do no harm.
 const tryLockSql = sql`select pg_try_advisory_xact_lock(hashtextextended('upkeep', 0)) as taken`
 
-async function lock(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<Key[]> {
-  const { table, excluded } = policy
-  const rows = await transaction.query<{ key: Key }>(sql`
-    select ${keyTextSql(policy)} as key from ${identifier(table)} record
+/** Locks rows that can be removed in one step: of those that are to be erased and others, not both. */
+async function lock(
+  transaction: Transaction,
+  policy: RetentionPolicy,
+  keys: readonly Key[],
+): Promise<{ keys: Key[]; isErasing: boolean; isAll: boolean }> {
+  const { table, excluded, erasure } = policy
+  const isErased = erasure ? sql`record.${identifier(erasure.column)} is not null` : raw('false')
+  const rows = await transaction.query<{ key: Key; isErased: boolean }>(sql`
+    select ${keyTextSql(policy)} as key, ${isErased} as "isErased" from ${identifier(table)} record
     where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)} and ${isExpired(policy)}
     ${excluded ? sql`and not (${excluded(transaction.organization)})` : raw('')}
     for update of record skip locked`)
-  return rows.map(({ key }) => key)
+  const isErasing = rows.some((row) => row.isErased)
+  const taken = rows.filter((row) => row.isErased === isErasing)
+  return { keys: taken.map(({ key }) => key), isErasing, isAll: taken.length === rows.length }
 }
 
-/** Handles at most `limit` rows, without waiting for locked ones. Returns whether any are left. */
+/** Handles at most `limit` rows, without waiting for locked ones. `isUnfinished`: some have too many events for one step. */
 async function removeDependents(
   transaction: Transaction,
   { table, column, action, counts, purged, released }: Dependent,
-  { locked, limit }: { locked: readonly Key[]; limit: number },
-): Promise<{ count: number; hasMore: boolean }> {
+  { locked, limit, erasure }: LockedRows & { erasure: Erasure | undefined },
+): Promise<{ count: number; hasMore: boolean; isUnfinished?: true }> {
   const referring = sql`organization_id = ${transaction.organization}
-    and ${identifier(column)} = any(${locked.map(([id]) => id)}::uuid[])`
-  const free = sql`array(
-    select id from ${identifier(table)} where ${referring} limit ${limit} for update skip locked)`
+    and ${identifier(column)} = any(${idsOf(locked)}::uuid[])`
+  const free = sql`select id from ${identifier(table)} where ${referring} limit ${limit} for update skip locked`
+  const chosen = purged ? (await transaction.query<{ id: string }>(free)).map(({ id }) => id) : undefined
+  if (chosen && (await emptyNextEvents(transaction, chosen, erasure)))
+    return { count: 0, hasMore: true, isUnfinished: true }
   const act =
     action === 'delete'
       ? sql`delete from ${identifier(table)}`
       : sql`update ${identifier(table)} set ${identifier(column)} = null`
-  const change = sql`${act} where ${referring} and id = any(${free})`
-  const recorded = purged && purgeEventsSql(transaction, purged)
+  const change = sql`${act} where ${referring} and id = any(${chosen ? sql`${chosen}::uuid[]` : sql`array(${free})`})`
+  const recorded = purged && removalEventsSql(transaction, purged, erasure ? 'erased' : 'purged')
   const counted = released ? releasedSql(transaction, change, released) : countRemoved(change, counts, recorded)
   const [changed] = await transaction.query<{ count: number }>(counted)
+  if (chosen && chosen.length > 0) await erasure?.forgetRecords(transaction, chosen)
   const [left] = await transaction.query<{ found: boolean }>(
     sql`select exists (select from ${identifier(table)} where ${referring}) as found`,
   )
@@ -252,8 +321,12 @@ function releasedSql(transaction: Transaction, change: Sql, { resource, field }:
     select count(*)::int as count from released`
 }
 
-async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
-  const ids = keys.flatMap(([id]) => id ?? [])
+async function remove(
+  transaction: Transaction,
+  policy: RetentionPolicy,
+  { locked: keys, isErasing }: LockedRows,
+): Promise<number> {
+  const ids = idsOf(keys)
   policy.beforeRemoval?.(transaction, ids)
   if (policy.renderings) {
     const { table, column } = policy.renderings
@@ -263,7 +336,11 @@ async function remove(transaction: Transaction, policy: RetentionPolicy, keys: r
   const deletion = sql`delete from ${identifier(policy.table)}
     where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)}`
   const [row] = await transaction.query<{ count: number }>(
-    countRemoved(deletion, policy.counts, policy.purged && purgeEventsSql(transaction, policy.purged)),
+    countRemoved(
+      deletion,
+      policy.counts,
+      policy.purged && removalEventsSql(transaction, policy.purged, isErasing ? 'erased' : 'purged'),
+    ),
   )
   return row?.count ?? 0
 }

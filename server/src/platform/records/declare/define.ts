@@ -136,6 +136,8 @@ export interface Resource<F extends Fields = Fields> {
   /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */
   softDelete: boolean
   restorableDays: number
+  /** True if it is about a person who can be erased, with all that belongs to them. */
+  isErasable?: true
   /** True if deleted records can be listed and restored over the API; by default if `softDelete` is true. */
   isRestorable: boolean
   /** True if its table is a view of several tables, in some of which columns are constant. */

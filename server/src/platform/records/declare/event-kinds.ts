@@ -5,6 +5,7 @@ export const eventKinds = [
   'deleted',
   'restored',
   'purged',
+  'erased',
   'blocked',
   'unblocked',
   'moved',

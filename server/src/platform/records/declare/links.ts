@@ -15,6 +15,7 @@ export function linkResource(owner: Resource, name: string): Resource {
     idPrefix,
     ...(heading !== undefined && { heading }),
     roleGroup: owner.roleGroup,
+    ...(other.isErasable && { isErasable: true }),
     restorableDays: owner.restorableDays,
     parent: { parameter: ownerId, resource: owner, column: columnOf(ownerId), isSmall: true },
     uniques: { [`${table}_unique`]: { field: otherId, columns: [columnOf(ownerId), columnOf(otherId)] } },

@@ -92,16 +92,38 @@ export const changeEventsSql = (
         changed.at, case when changed.changes = '[]' then changed.at end, changed."values"::json, ${subjectOf(resource)}, ${causeOf(transaction)}
       from (${changed}) changed`
 
-/** Parts of a statement that deletes records forever, whose ids are in `removed`: their events keep no values. */
-export const purgeEventsSql = (transaction: Transaction, subject: EventSubject): Sql => sql`,
-    emptied as (
-      update events set "values" = null, changes = '[]', is_history = false
-      where organization_id = ${transaction.organization} and record_id = any(array(select id from removed))),
-    purged as (
+/** A part of a statement that deletes records forever, whose ids are in `removed`. Their events must be empty. */
+export const removalEventsSql = (
+  transaction: Transaction,
+  subject: EventSubject,
+  kind: 'purged' | 'erased',
+): Sql => sql`,
+    recorded as (
       insert into events (organization_id, id, record_id, kind, changes, ${subjectColumns}, ${causeColumns})
-      select ${transaction.organization}, new_id(), id, 'purged', '[]', ${subjectOf({ singular: subject.singular })},
-        ${causeOf(transaction)}
+      select ${transaction.organization}, new_id(), id, ${raw(`'${kind}'`)}, '[]',
+        ${subjectOf({ singular: subject.singular })}, ${causeOf(transaction)}
       from removed)`
+
+export const emptiedAtOnce = 2000
+
+/** Takes the values out of the next events of these locked records (uuids). Of `emptiedAtOnce`, there may be more. */
+export async function emptyEvents(
+  { organization, query }: Transaction,
+  recordIds: readonly string[],
+): Promise<readonly string[]> {
+  if (recordIds.length === 0) return []
+  // Two statements: the second one sees what a transaction has changed for which the lock has waited. By their places in
+  // the table, because without statistics a join may compare each event with each.
+  const next = await query<{ place: string }>(sql`
+    select ctid::text as place from events
+    where organization_id = ${organization} and record_id = any(${recordIds}::uuid[])
+      and ("values" is not null or changes <> '[]' or is_history)
+    limit ${emptiedAtOnce} for no key update`)
+  const emptied = await query<{ id: string }>(sql`
+    update events set "values" = null, changes = '[]', is_history = false
+    where organization_id = ${organization} and ctid = any(${next.map(({ place }) => place)}::text[]::tid[]) returning id`)
+  return emptied.map(({ id }) => id)
+}
 
 /** A statement that records the creation of stored records which `isNew`, a condition on `record`, selects. */
 export const creationEventsSql = (resource: Resource, organization: Sql, cause: Sql, isNew: Sql): Sql => sql`

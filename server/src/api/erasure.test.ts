@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expectSameRecords, FeedCopy } from '../../test/feed-copy.ts'
+import { created, maintain, newColleague, untilRead } from '../../test/inbox-fixture.ts'
+import { enqueue } from '../../test/mail-queue.ts'
+import { newOwner } from '../../test/people.ts'
+import { rowsWith } from '../../test/personal-values.ts'
+import { until } from '../../test/processes.ts'
+import { newImport, type TestImport } from '../../test/pushes.ts'
+import { type Call, type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
+import { analysedNote } from '../../test/suggested.ts'
+import { newWebhook, sendsToLoopback } from '../../test/webhook-fixture.ts'
+import { Receiver } from '../../test/webhook-receiver.ts'
+import { decodeId, newId } from '../platform/model/ids.ts'
+import { type Sql, sql } from '../platform/model/sql.ts'
+import { emptiedAtOnce } from '../platform/records/write/events.ts'
+
+let service: TestService
+let organization: TestOrganization
+let call: Call
+beforeAll(async () => {
+  service = await startTestService({ ...sendsToLoopback, IMPORT_WORKERS: '1' })
+})
+beforeEach(async () => {
+  organization = await service.newOrganization()
+  call = organization.call
+})
+afterAll(() => service.close())
+
+const own = () => sql`${decodeId('org', organization.organizationId)}::uuid`
+const query = (statement: Sql) => service.database.crossTenantQuery<Json>('check the database', statement)
+const erase = (id: string, options = {}) => call('POST', `/v5/contacts/${id}/erase`, options)
+
+/** A word that occurs nowhere else. */
+const newWord = () => `zq${newId().replaceAll('-', '').slice(12)}`
+
+async function push(one: TestImport, body: object): Promise<void> {
+  const answer = await one.push(body)
+  expect(answer.status, answer.text).toBe(200)
+  await until('the rows are processed', async () => {
+    const { count } = (await call('GET', `/v5/imports/${one.importId}/rows/count?filter.status.in=PENDING,PROCESSING`))
+      .body
+    return count === 0
+  })
+}
+
+/** A contact with values in every field, from every way in. */
+async function newPerson(word: string, receiver: Receiver): Promise<Json> {
+  const email = `${word}@example.com`
+  const colleague = await newColleague(service, organization)
+  await newWebhook(call, receiver, {
+    events: ['contact.*', 'note.*', 'task.*', 'employment.*'],
+    scopes: ['contact:list:read', 'note:list:read', 'task:list:read', 'employment:list:read'],
+  })
+  const one = await newImport(service, organization)
+  const pushed = {
+    email,
+    name: `${word} Pushed`,
+    note: `Pushed by ${word}`,
+    tags: [word],
+    customProperties: { plan: word },
+  }
+  await push(one, {
+    contact: { ...pushed, externalIdCrm: `crm-${word}`, linkedinHandle: word },
+    employmentHistory: [{ organization: `${word} Ltd`, title: word, start: '2020-01' }],
+  })
+  const [contact] = (await call('GET', `/v5/contacts?email=${email}`)).body
+  expect(contact).toMatchObject({ name: `${word} Pushed`, importId: one.importId })
+  await push(one, { contact: { email, note: `Pushed again by ${word}` } })
+  await one.push({ contact: { email }, company: { employeesCount: 'many' } })
+  const path = `/v5/contacts/${contact.id}`
+  const urls = { website: `https://${word}.example.com/`, avatar: `https://${word}.example.com/a.png` }
+  const texts = { nickname: word, bio: word, location: word, city: word, state: word, employmentTitle: word }
+  const handles = { githubHandle: word, twitterHandle: word, instagramHandle: word, facebookHandle: word }
+  const headers = { 'idempotency-key': word }
+  const body = { ...urls, ...texts, ...handles, name: `${word} Changed`, ownerId: colleague.userId }
+  const changed = await call('PATCH', path, { body, headers })
+  expect(changed.status, changed.text).toBe(200)
+  await created(call, `${path}/employments`, { organization: word, title: word })
+  const task = await created(call, '/v5/tasks', {
+    title: `Call ${word}`,
+    body: word,
+    contactId: contact.id,
+    assigneeId: colleague.userId,
+  })
+  await analysedNote(service, organization, `${path}/notes`, `I am ${word}. Please call me tomorrow at 14:00.`)
+  const [suggestion] = (await call('GET', '/v5/suggestions')).body
+  await call('POST', `/v5/suggestions/${suggestion.id}/accept`, { body: { title: `Do it: ${word}` } })
+  const deal = await created(call, '/v5/deals', { name: 'Engine' })
+  await created(call, `/v5/deals/${deal.id}/contacts`, { contactId: contact.id })
+  await call('DELETE', path)
+  await call('POST', `${path}/restore`)
+  const mail = { organizationId: decodeId('org', organization.organizationId) ?? '', recipient: colleague.email }
+  const reminder = { what: 'reminder', title: `Call ${word}`, path: `/tasks/${task.id}` } as const
+  await enqueue(service, { kind: 'reminder', ...mail, facts: reminder })
+  const lines = JSON.stringify([{ says: 'A note mentions you', title: word, path: '/inbox' }])
+  await enqueue(service, { kind: 'digest', ...mail, facts: { count: '1', lines, records: contact.id, path: '/inbox' } })
+  await untilRead(service, organization)
+  return (await call('GET', path)).body
+}
+
+/** What names the person in texts that are encrypted: mails without a mail server, and responses to repeat. */
+async function countSealed(): Promise<{ mails: number; responses: number }> {
+  const [mails] = await query(sql`select count(*)::int as count from mails
+    where organization_id = ${own()} and kind in ('reminder', 'digest')`)
+  const [responses] = await query(sql`select count(*)::int as count from idempotency_answers
+    where organization_id = ${own()}`)
+  return { mails: mails.count, responses: responses.count }
+}
+
+/** Answers with what it got, as some receivers do. */
+async function newEcho(): Promise<Receiver> {
+  const receiver = await new Receiver().open()
+  receiver.answer = (response, { text }) => void response.writeHead(200).end(text)
+  return receiver
+}
+
+test('no value of an erased person is left in any table, and a copy that follows the feed has none', async () => {
+  const word = newWord()
+  const receiver = await newEcho()
+  const person = await newPerson(word, receiver)
+  await until('the events are sent', async () => {
+    const [left] = await query(sql`select count(*)::int as count from webhook_deliveries
+      where organization_id = ${own()} and status <> 'delivered'`)
+    return left.count === 0 && receiver.received.length > 5
+  })
+  await until('the refused push is stored', async () => {
+    const [refused] = await query(
+      sql`select count(*)::int as count from refused_pushes where organization_id = ${own()}`,
+    )
+    return refused.count === 1
+  })
+  const before = await rowsWith(service.database, [word])
+  const tables = new Set(before.map((row) => row.split(':')[0]))
+  for (const table of [
+    'contacts',
+    'events',
+    'import_rows',
+    'refused_pushes',
+    'notes',
+    'tasks',
+    'employments',
+    'suggestions',
+    'webhook_deliveries',
+    'root_contacts',
+    'contact_renderings',
+  ])
+    expect(tables).toContain(table)
+  expect(await countSealed()).toEqual({ mails: 2, responses: 1 })
+  const copy = new FeedCopy()
+  await copy.follow(call)
+  const places = await query(sql`select id, "position", kind, created_at, author_id from events
+    where organization_id = ${own()} and record_id = ${decodeId('con', person.id)}::uuid order by "position"`)
+
+  const erased = await erase(person.id)
+  expect([erased.status, erased.text]).toEqual([204, ''])
+  expect(await rowsWith(service.database, [word])).toEqual([])
+  expect(await countSealed()).toEqual({ mails: 0, responses: 0 })
+
+  for (const path of ['', '/timeline', '/notes', '/employments'])
+    expect((await call('GET', `/v5/contacts/${person.id}${path}`)).status).toBe(404)
+  expect((await call('POST', `/v5/contacts/${person.id}/restore`)).status).toBe(404)
+  const added = await copy.follow(call)
+  const ofKind = (kind: string) => added.filter((event) => event.kind === kind).map(({ resource }) => resource)
+  expect(ofKind('erased').toSorted().at(0)).toBe('contact')
+  expect(new Set(ofKind('erased'))).toEqual(
+    new Set(['contact', 'deal-contact', 'employment', 'note', 'suggestion', 'task']),
+  )
+  expect(ofKind('purged')).toEqual([])
+  await expectSameRecords(copy, service.database, organization.organizationId)
+  const later = new FeedCopy()
+  const all = await later.follow(call)
+  expect(JSON.stringify(all)).not.toContain(word)
+  await expectSameRecords(later, service.database, organization.organizationId)
+  const after = await query(sql`select id, "position", kind, created_at, author_id from events
+    where organization_id = ${own()} and record_id = ${decodeId('con', person.id)}::uuid order by "position"`)
+  expect(after.slice(0, places.length)).toEqual(places)
+  expect(after.slice(places.length).map(({ kind }) => kind)).toEqual(['deleted', 'erased'])
+  await receiver.close()
+})
+
+test('erasing is audited without values, is repeated by its key, and finds nothing afterwards', async () => {
+  const word = newWord()
+  const { id } = await created(call, '/v5/contacts', { name: word, email: `${word}@example.com` })
+  const headers = { 'idempotency-key': newWord() }
+  const first = await erase(id, { headers })
+  const again = await erase(id, { headers })
+  expect([first.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([204, 204, 'true'])
+  expect((await erase(id)).status).toBe(404)
+  expect((await erase('con_00000000000000000000000000000000')).status).toBe(404)
+  const events = (await call('GET', '/v5/audit-log?filter.action.equals=contact.erased')).body
+  expect(events).toHaveLength(1)
+  expect(events[0]).toMatchObject({ recordType: 'contact', recordId: id })
+  expect(JSON.stringify(events)).not.toContain(word)
+})
+
+test('a deleted contact can be erased, and the same address makes a new contact afterwards', async () => {
+  const word = newWord()
+  const body = { name: word, email: `${word}@example.com`, emailOptOut: true }
+  const { id, rootContactId } = await created(call, '/v5/contacts', body)
+  await call('DELETE', `/v5/contacts/${id}`)
+  expect((await erase(id)).status).toBe(204)
+  expect(await rowsWith(service.database, [word])).toEqual([])
+  const one = await newImport(service, organization)
+  await push(one, { contact: { email: body.email } })
+  const [contact] = (await call('GET', `/v5/contacts?email=${body.email}`)).body
+  expect(contact).toMatchObject({ importId: one.importId, emailOptOut: false })
+  expect([contact.id, contact.rootContactId]).not.toContain(id)
+  expect(contact.rootContactId).not.toBe(rootContactId)
+})
+
+test('what belongs to others stays: another contact of the person, their rows, and deals with their links', async () => {
+  const word = newWord()
+  const email = `${word}@example.com`
+  const team = await created(call, '/v5/teams', { name: word.slice(0, 12) })
+  const one = await newImport(service, organization)
+  await push(one, { contact: { email } })
+  const [pushed] = (await call('GET', `/v5/contacts?email=${email}`)).body
+  const other = await created(call, '/v5/contacts', { email, teamId: team.id })
+  expect(other.rootContactId).toBe(pushed.rootContactId)
+  const deal = await created(call, '/v5/deals', { name: 'Engine' })
+  for (const { id } of [pushed, other]) await created(call, `/v5/deals/${deal.id}/contacts`, { contactId: id })
+  expect((await erase(other.id)).status).toBe(204)
+  expect((await call('GET', `/v5/contacts/${pushed.id}`)).body).toMatchObject({
+    email,
+    rootContactId: pushed.rootContactId,
+  })
+  expect((await call('GET', `/v5/imports/${one.importId}/rows`)).body).toHaveLength(1)
+  const links = (await call('GET', `/v5/deals/${deal.id}/contacts`)).body
+  expect(links.map(({ contactId }: Json) => contactId)).toEqual([pushed.id])
+})
+
+test('members, keys with wildcards and people who do not see the contact cannot erase it', async () => {
+  const { id } = await created(call, '/v5/contacts', { name: 'Ada' })
+  const owner = await newOwner(service)
+  const member = await newColleague(service, organization)
+  const path = `/v5/contacts/${id}/erase`
+  expect((await member.call('POST', path)).body.code).toBe('missing_scopes')
+  const wildcard = await organization.withScopes(['urn:service:*:*:write', 'urn:service:contact:*:write'])
+  expect((await wildcard('POST', path)).body.code).toBe('missing_scopes')
+  expect((await owner.call('POST', path)).status).toBe(404)
+  expect((await call('GET', `/v5/contacts/${id}`)).status).toBe(200)
+  const admin = await newColleague(service, organization, { role: 'admin' })
+  expect((await admin.call('POST', path)).status).toBe(204)
+})
+
+/** So many changes of a contact, as if they had been made one by one. */
+const addChanges = (id: string, count: number, word: string) =>
+  query(sql`insert into events (organization_id, id, resource, record_id, kind, is_history, revision, source, changes,
+      "values", "position", created_at)
+    select ${own()}, new_id(), 'contact', ${decodeId('con', id)}::uuid, 'updated', true, 1, 'person',
+      jsonb_build_array(jsonb_build_object('field', 'bio', 'before', ${word}::text, 'after', ${word}::text)),
+      json_build_object('bio', ${word}::text), 0, now() - make_interval(secs => number)
+    from generate_series(1, ${count}::int) number returning 1`)
+
+test('an event that is being given its position loses its values too, and keeps its position', async () => {
+  const word = newWord()
+  const { id } = await created(call, '/v5/contacts', { name: word })
+  await call('GET', '/v5/events/position')
+  const ofContact = sql`organization_id = ${own()} and record_id = ${decodeId('con', id)}::uuid`
+  let request: Promise<unknown> = Promise.resolve()
+  await service.database.crossTenantTransaction('check the database', async (db) => {
+    await db.query(sql`update events set "position" = 4711 where ${ofContact} and kind = 'created'`)
+    request = erase(id)
+    await until('the request waits for it', async () => {
+      const [waiting] = await query(sql`select count(*)::int as count from pg_stat_activity
+        where wait_event_type = 'Lock' and query like '%ctid%from events%'`)
+      return waiting.count === 1
+    })
+  })
+  expect(await request).toMatchObject({ status: 204 })
+  expect(await query(sql`select "position", "values" from events where ${ofContact} and kind = 'created'`)).toEqual([
+    { position: '4711', values: null },
+  ])
+})
+
+/** Locks a note while it works, as somebody who changes it. */
+const whileLocked = (id: string, work: () => Promise<void>) =>
+  service.database.crossTenantTransaction('check the database', async (db) => {
+    await db.query(sql`select id from notes
+      where organization_id = ${own()} and id = ${decodeId('not', id)}::uuid for update`)
+    await work()
+  })
+
+test('what a request cannot finish is finished by maintenance, and nobody finds the contact meanwhile', async () => {
+  const word = newWord()
+  const { id } = await created(call, '/v5/contacts', { name: word, email: `${word}@example.com` })
+  const note = await created(call, `/v5/contacts/${id}/notes`, { body: word })
+  // Several steps.
+  await addChanges(id, 2 * emptiedAtOnce + 1, word)
+  await whileLocked(note.id, async () => {
+    expect((await erase(id)).status).toBe(204)
+    expect((await call('GET', `/v5/contacts/${id}`)).status).toBe(404)
+    expect((await call('POST', `/v5/contacts/${id}/restore`)).status).toBe(404)
+    expect((await erase(id)).status).toBe(404)
+    await maintain(service)
+    expect((await rowsWith(service.database, [word])).map((row) => row.split(':')[0])).toContain('notes')
+  })
+  await maintain(service)
+  expect(await rowsWith(service.database, [word])).toEqual([])
+  const { events } = (await call('GET', '/v5/events?after=start&kind=erased,purged')).body
+  expect(events.map(({ type }: Json) => type)).toEqual(['note.erased', 'contact.erased'])
+})
