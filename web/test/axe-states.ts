@@ -37,6 +37,15 @@ export const states: readonly State[] = [
     },
   },
   {
+    name: 'the form that erases a contact',
+    path: ({ contact }) => `/contacts/${contact}`,
+    enter: async (page) => {
+      await click(page, 'More actions')
+      await page.getByRole('menuitem', { name: 'Erase…' }).click()
+      return dialog(page)
+    },
+  },
+  {
     name: 'the form of a filter',
     path: '/contacts?filter.status.equals=active',
     enter: async (page) => (await click(page, /^Filter$/), dialog(page)),

@@ -89,6 +89,13 @@ export const recordActions: RecordParts['actions'] = {
   deals: lazyRouteComponent(() => import('../deals/deal-actions.tsx'), 'DealActions'),
 }
 
+export const recordErasures: RecordParts['erasures'] = {
+  contacts: {
+    scope: { resource: 'contact-erasure', action: 'create', permission: 'write', guarded: true },
+    dialog: lazyRouteComponent(() => import('./contacts/erase.tsx'), 'EraseContact'),
+  },
+}
+
 /** Loads the code of the sections, so that they appear together with the page. */
 export const preloadSections = (resource: string, recordId: string, search: Search): Promise<unknown> =>
   Promise.all([

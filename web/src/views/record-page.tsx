@@ -1,9 +1,11 @@
 import { type AsyncRouteComponent, useNavigate, useParams, useRouter } from '@tanstack/react-router'
-import { ArrowLeft, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
+import { ArrowLeft, Ellipsis, Eraser, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
+import { useMe } from '../api/me.ts'
+import { covers, type Scope } from '../api/permissions.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useOpenRecord } from '../live/places.ts'
 import { useLabel } from '../messages/labels.ts'
@@ -41,6 +43,21 @@ export interface RecordParts {
   sections: Readonly<Record<string, readonly RecordSection[]>>
   /** Buttons in the bar. */
   actions: Readonly<Record<string, RecordSection['content']>>
+  /** How records are erased that are about people. */
+  erasures: Readonly<Record<string, RecordErasure>>
+}
+
+export interface RecordErasure {
+  scope: Pick<Scope, 'resource' | 'action' | 'permission' | 'guarded'>
+  /** Loaded when it is opened. */
+  dialog: AsyncRouteComponent<EraseDialogProps>
+}
+
+export interface EraseDialogProps {
+  record: RecordData
+  title: string
+  onClose(): void
+  onErased(): void
 }
 
 /** The page of any record: its properties, and its parts. */
@@ -125,7 +142,7 @@ interface RecordContentProps extends RecordParts {
   record: RecordData
 }
 
-function RecordContent({ resource, record, sections, actions }: RecordContentProps) {
+function RecordContent({ resource, record, sections, actions, erasures }: RecordContentProps) {
   const t = useTranslations('record')
   const common = useTranslations('common')
   const labelOf = useLabel()
@@ -133,11 +150,13 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
   const router = useRouter()
   const report = useBulkReport(resource)
   const [isDeleting, setDeleting] = useState(false)
+  const [isErasing, setErasing] = useState(false)
   useUndoShortcut()
   useOpenRecord(record.id)
   const title = titleOf(resource, record)
   const view = resourceViews[resource.name]
   const Actions = actions[resource.name]
+  const erasure = erasures[resource.name]
   const toList = () => void navigate({ to: '/$resource', params: { resource: resource.name } })
   const remove = async () => {
     const result = await deleteRecords(resource, [record.id], () => undefined)
@@ -161,6 +180,7 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
               {common('delete')}
             </MenuItem>
           )}
+          {erasure && <EraseItem erasure={erasure} onOpen={() => setErasing(true)} />}
         </Menu>
       </PageBar>
       <RecordLayout
@@ -191,7 +211,24 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
         onClose={() => setDeleting(false)}
         onConfirm={remove}
       />
+      {erasure && isErasing && (
+        <erasure.dialog record={record} title={title} onClose={() => setErasing(false)} onErased={toList} />
+      )}
     </>
+  )
+}
+
+function EraseItem({ erasure, onOpen }: { erasure: RecordErasure; onOpen(): void }) {
+  const t = useTranslations('erasing')
+  if (!covers(useMe().credential.scopes, erasure.scope)) return null
+  const open = async () => {
+    await erasure.dialog.preload?.()
+    onOpen()
+  }
+  return (
+    <MenuItem icon={Eraser} isDanger onSelect={() => void open()}>
+      {t('menu')}
+    </MenuItem>
   )
 }
 
