@@ -44,7 +44,8 @@ interface BackgroundOptions {
 export function startBackground({ config, findOrigin, metrics, ...options }: BackgroundOptions) {
   const mail = startMail({ ...config, findOrigin, ...options })
   const push = startPush({ ...config, ...options })
-  const digests = startDigests({ ...options, wakeMail: () => mail.wake() })
+  const { defaultLanguage } = config
+  const digests = startDigests({ ...options, defaultLanguage, wakeMail: () => mail.wake() })
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),

@@ -6,6 +6,7 @@ import { parseAllowedHost } from './platform/egress/allow.ts'
 import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
 import { nearest } from './nearest-name.ts'
+import { languages } from './platform/model/languages.ts'
 import { reasoningContradictions, reasoningSettings } from './assistant/settings.ts'
 import { withSecretFiles, type Environment } from './secret-files.ts'
 import {
@@ -261,6 +262,14 @@ export const settings = {
     description: 'Sender of mails: an address, or a name and an address. Required with SMTP_URL.',
     example: 'Rapport <crm@example.com>',
     parse: sender,
+  }),
+  defaultLanguage: setting({
+    name: 'DEFAULT_LANGUAGE',
+    description:
+      'Language of mails to people who have not chosen one: `en` or `de`. New accounts have the language of the page on which they were created.',
+    default: 'en',
+    example: 'de',
+    parse: oneOf(languages),
   }),
   ...reasoningSettings,
   drainMilliseconds: setting({

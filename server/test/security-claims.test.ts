@@ -37,6 +37,7 @@ test('no address or subject can inject another recipient, header or mail', async
       reference: randomUUID(),
       recipient: 'ada@example.com',
       subject: 'Hello',
+      language: 'en' as const,
       text: 'T',
       html: '<p>T</p>',
     }

@@ -208,6 +208,8 @@ test('logging in asks only for an address, a password, a code, a passkey or a li
   expectedFields.push('purpose', 'names')
   // Of the first owner’s browser, for the new organization.
   expectedFields.push('timeZone')
+  // Of the page, for mails.
+  expectedFields.push('language')
   expect(new Set(requestedFields)).toEqual(new Set(expectedFields))
 })
 

@@ -201,11 +201,24 @@ test.skipIf(!chromium)('a person ends one session and then all others, and stays
   await isInside(page, '/profile')
 })
 
-test.skipIf(!chromium)('the language of the application is chosen in the profile', async () => {
-  const page = await openProfile(await newOwner(mailed.service))
+test.skipIf(!chromium)('the language of the application and of mails is chosen in the profile', async () => {
+  const owner = await newOwner(mailed.service)
+  const language = async () => (await owner.call('GET', '/v5/me')).body.language
+  const page = await openProfile(owner)
+  await panel(page, 'Language and theme').getByText('may be in another language').waitFor()
   await panel(page, 'Language and theme').getByLabel('Language').selectOption('de')
   await heading(page, 'Profil und Sicherheit')
   expect(await page.getAttribute('html', 'lang')).toBe('de')
+  expect(await language()).toBe('de')
+  // Chosen in another browser.
+  await owner.call('PATCH', '/v5/me', { body: { language: 'en' } })
+  await page.reload()
+  const useForMails = panel(page, 'Sprache und Farbschema').getByRole('button', {
+    name: 'Auch dafür Deutsch verwenden',
+  })
+  await useForMails.click()
+  await expect.poll(() => useForMails.count()).toBe(0)
+  expect(await language()).toBe('de')
 })
 
 test.skipIf(!chromium)('a person whose organization requires a second factor sets one up and continues', async () => {

@@ -33,8 +33,9 @@ async function sendTest({ to, json }: Options): Promise<void> {
   const recipient = to.trim()
   const server = `${smtpUrl.host}:${smtpUrl.port}`
   const subject = 'Test of the mail server'
-  const { text, html } = renderBody({ subject, parts: ['This mail was sent by the command `rapport mail test`.'] })
-  const mail = { reference: `test.${randomUUID()}`, recipient, subject, text, html }
+  const parts = ['This mail was sent by the command `rapport mail test`.']
+  const { language, text, html } = renderBody({ language: 'en', subject, parts })
+  const mail = { reference: `test.${randomUUID()}`, recipient, subject, language, text, html }
   await createTransport(smtpUrl, mailFrom, plaintextHosts)
     .send(mail)
     .catch((error: unknown) => {

@@ -1,8 +1,5 @@
+import type { Language } from '../platform/model/languages.ts'
 import type { EntryKind } from './kinds.ts'
-
-/** The languages of the application. */
-export const languages = ['en', 'de'] as const
-export type Language = (typeof languages)[number]
 
 /** What is said about an entry outside of the application, next to the title of its record. */
 export const sentences: Readonly<Record<EntryKind, Readonly<Record<Language, string>>>> = {

@@ -5,13 +5,17 @@ import { sendPublic } from '../api/client.ts'
 import { forgetAccessToken, type Tokens } from '../api/session.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
-import { timeZone } from '../preferences/locale.ts'
+import { currentLanguage, timeZone } from '../preferences/locale.ts'
 import { Form } from '../ui/form.tsx'
 import { TimeZoneField } from '../ui/time-zone-field.tsx'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
 import { NewPasswordField } from './new-password-field.tsx'
 import { closeLink } from './opened-link.ts'
+
+/** The person gets the language of the page. */
+const createAccount = (path: string, values: object, token: string): Promise<Tokens> =>
+  sendPublic<Tokens>(path, { ...values, language: currentLanguage(), token, cookie: true })
 
 /** Creates the first account of the service and its organization. */
 export function SetUpForm({ token }: { token: string }) {
@@ -22,7 +26,7 @@ export function SetUpForm({ token }: { token: string }) {
       <Form
         submitLabel={t('submit')}
         isWide
-        onSubmit={async (values) => enter(await sendPublic<Tokens>('/auth/set-up', { ...values, token, cookie: true }))}
+        onSubmit={async (values) => enter(await createAccount('/auth/set-up', values, token))}
       >
         {(errorOf) => (
           <>
@@ -39,8 +43,7 @@ export function SetUpForm({ token }: { token: string }) {
 export function SignUpForm({ token, email }: { token: string; email: string | null | undefined }) {
   const t = useTranslations('access.signUpForm')
   const enter = useEnter()
-  const submit = async (values: object) =>
-    enter(await sendPublic<Tokens>('/auth/sign-up/confirm', { ...values, token, cookie: true }))
+  const submit = async (values: object) => enter(await createAccount('/auth/sign-up/confirm', values, token))
   return (
     <Card title={t('title')} lead={t('lead')}>
       <Form submitLabel={t('submit')} isWide onSubmit={submit}>

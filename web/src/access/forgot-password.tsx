@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
+import { currentLanguage } from '../preferences/locale.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -41,7 +42,8 @@ function MailedLink({ path, kind }: { path: string; kind: 'forgotPassword' | 'si
     return <Card key="done" title={t('doneTitle')} lead={t('doneLead', { address })} footer={logIn} />
   }
   const submit = async ({ email = '', ...rest }: Readonly<Record<string, string>>) => {
-    await sendPublic(path, email === '' ? rest : { email: email.trim() })
+    const address = email === '' ? rest : { email: email.trim() }
+    await sendPublic(path, { ...address, language: currentLanguage() })
     setAddress(email.trim())
   }
   return (

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { timeZone } from '../preferences/locale.ts'
+import { currentLanguage, timeZone } from '../preferences/locale.ts'
 import { api, dataOf, sendPublic } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { accessToken, forgetAccessToken, type Tokens } from '../api/session.ts'
@@ -75,7 +75,15 @@ function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther:
   const enter = useEnter()
   const lead = useLead(invitation)
   const submit = async (values: object) =>
-    enter(await sendPublic<Tokens>('/auth/invitations/accept', { ...values, timeZone, token, cookie: true }))
+    enter(
+      await sendPublic<Tokens>('/auth/invitations/accept', {
+        ...values,
+        timeZone,
+        language: currentLanguage(),
+        token,
+        cookie: true,
+      }),
+    )
   // The link still works afterwards.
   const useOwnAccount = async () => {
     if (isOther) await logOut()

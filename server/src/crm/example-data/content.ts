@@ -1,5 +1,4 @@
-export type Language = 'en' | 'de'
-export const languages = ['en', 'de'] as const
+import type { Language } from '../../platform/model/languages.ts'
 
 /** A text in each language. */
 type Texts = Readonly<Record<Language, string>>

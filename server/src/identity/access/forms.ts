@@ -2,10 +2,11 @@ import type { BodyError } from '../../platform/model/errors.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
 import type { Fields } from '../../platform/records/declare/define.ts'
-import { flag, secretText, text } from '../../platform/records/declare/fields.ts'
+import { choice, flag, secretText, text } from '../../platform/records/declare/fields.ts'
 import type { PasswordOwner } from './common-passwords.ts'
 import { passwordError } from './passwords.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
+import { firstLanguage, type Language, languages } from '../../platform/model/languages.ts'
 
 /** Body fields shared by the routes for login and for new accounts. */
 export const formFields = {
@@ -20,6 +21,11 @@ export const formFields = {
   cookie: flag({
     label: 'Cookie',
     description: 'Return the refresh token in an HttpOnly cookie instead of the body; only for the service’s own pages',
+    nullable: false,
+  }),
+  language: choice(languages, {
+    label: 'Language',
+    description: 'Language of the page: of mails to the person, until they choose another one',
     nullable: false,
   }),
 }
@@ -37,6 +43,9 @@ export async function passwordErrors(body: JsonObject, owner: PasswordOwner): Pr
   const message = password === '' ? undefined : await passwordError(password, owner)
   return message === undefined ? [] : [{ field: 'password', message }]
 }
+
+/** The language in the body. */
+export const languageOf = ({ language }: JsonObject): Language | undefined => firstLanguage(String(language))
 
 /** A text of the body, which has already been validated. */
 export const stringOf = (body: JsonObject, name: string): string => String(body[name] ?? '')

@@ -207,6 +207,7 @@ test('/me shows the creator of the key with the organization of the key, or the 
     'email',
     'name',
     'timeZone',
+    'language',
     'organizationId',
     'organizations',
     'credential',

@@ -103,7 +103,7 @@ export async function completeLogin(
     ids.length > 0 ? db.query(insertPendingEvents(ids, event)) : undefined,
   ])
   if (isNewDevice) {
-    const deviceFacts = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
+    const deviceFacts = { device: userAgent, address, at: new Date().toISOString() }
     await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: deviceFacts })
   }
   const { role = null, customScopes = null } = organizations.find(({ id }) => id === organizationId) ?? {}

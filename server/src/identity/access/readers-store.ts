@@ -1,5 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Reader } from '../../platform/model/caller.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { covers, type MemberRole } from '../../platform/model/scopes.ts'
 import { sql } from '../../platform/model/sql.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
@@ -9,6 +10,8 @@ import { type CustomRole, customRoleSql, readReach } from './custom-role-store.t
 export interface MemberReader {
   userId: string
   email: string
+  /** Null if they have not chosen one. */
+  language: Language | null
   reader: Reader
   /** Does their role show the list of the resource? */
   sees: (resource: Pick<Resource, 'singular' | 'roleGroup'>) => boolean
@@ -20,22 +23,24 @@ export async function readMembers(transaction: Transaction, userIds: readonly st
   const rows = await transaction.query<{
     userId: string
     email: string
+    language: Language | null
     role: MemberRole
     customRole: CustomRole | null
   }>(sql`
-    select members.user_id as "userId", users.email, members.role,
+    select members.user_id as "userId", users.email, users.language, members.role,
       ${customRoleSql(organization, sql`members.role_id`)} as "customRole"
     from members join users on users.id = members.user_id
     where members.organization_id = ${organization} and members.user_id = any(${userIds}::uuid[])
       and users.disabled_at is null
     for key share of members`)
   const readers: MemberReader[] = []
-  for (const { userId, email, role, customRole } of rows) {
+  for (const { userId, email, language, role, customRole } of rows) {
     const person = { organization, userId }
     const reach = customRole ? await readReach(transaction.query, person, customRole.reach) : undefined
     readers.push({
       userId,
       email,
+      language,
       reader: { kind: 'session', userId, role, ...(reach && { reach }) },
       sees: ({ singular, roleGroup }) =>
         customRole

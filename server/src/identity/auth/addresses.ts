@@ -9,11 +9,12 @@ import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { AccountRoute } from '../access/account-route.ts'
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
-import { timeZone } from '../../platform/records/declare/fields.ts'
+import { choice, timeZone } from '../../platform/records/declare/fields.ts'
 import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { accepted, acceptedSchema, requestFields, deadLink } from './forms.ts'
 import { revokeLinks, setAddress, setProfile } from './store.ts'
+import { languages } from '../../platform/model/languages.ts'
 
 export const changeAddressRoute: AccountRoute = {
   kind: 'account',
@@ -137,13 +138,18 @@ const addressTaken = () =>
 
 const personSchema = {
   type: 'object',
-  required: ['id', 'email', 'name', 'timeZone'],
+  required: ['id', 'email', 'name', 'timeZone', 'language'],
   additionalProperties: false,
   properties: {
     id: { type: 'string' },
     email: { type: 'string' },
     name: { type: 'string' },
     timeZone: { type: ['string', 'null'], description: 'IANA name; null for the time zone of each organization.' },
+    language: {
+      type: ['string', 'null'],
+      enum: [...languages, null],
+      description: 'In which mails and notifications reach the person; null if they have not chosen one.',
+    },
   },
 }
 
@@ -154,6 +160,10 @@ const profileFields = {
     label: 'Time zone',
     description: 'In which your due dates end; null for the time zone of each organization',
   }),
+  language: choice(languages, {
+    label: 'Language',
+    description: 'In which mails and notifications reach you; null for the default of the service (`DEFAULT_LANGUAGE`)',
+  }),
 }
 
 export const updateMeRoute: AccountRoute = {
@@ -161,7 +171,7 @@ export const updateMeRoute: AccountRoute = {
   method: 'PATCH',
   path: '/v5/me',
   operation: 'updateMe',
-  summary: 'Change your name or time zone',
+  summary: 'Change your name, time zone or language',
   description: 'Only fields that are sent change.',
   tag: 'account',
   params: {},

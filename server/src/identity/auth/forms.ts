@@ -1,7 +1,9 @@
-import { formFields, stringOf } from '../access/forms.ts'
+import { formFields, languageOf, stringOf } from '../access/forms.ts'
 import { type OneTimePurpose, readOneTimeToken, type OneTimeToken } from '../access/one-time-token-store.ts'
 import { type ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
+import type { PageFacts } from '../mails/store.ts'
 import { email, secretText, text, timeZone } from '../../platform/records/declare/fields.ts'
 
 /** Body fields of these routes. */
@@ -30,6 +32,12 @@ export async function readLink(
   if (token === '') return { link: undefined, errors: [] }
   const link = await services.database.crossTenantTransaction('log in', (db) => readOneTimeToken(db, purpose, token))
   return { link, errors: link ? [] : [deadLinkError] }
+}
+
+/** The facts of a mail that was requested with this body. */
+export function pageFacts(body: JsonObject): { facts?: PageFacts } {
+  const language = languageOf(body)
+  return language === undefined ? {} : { facts: { language } }
 }
 
 /** The response of a request that is carried out later; the same whether the address has an account or not. */

@@ -20,7 +20,7 @@ import type { AccountRoute, DetachedAccountRequest } from '../access/account-rou
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { accepted, acceptedSchema, requestFields, deadLink, readLink } from './forms.ts'
+import { accepted, acceptedSchema, pageFacts, requestFields, deadLink, readLink } from './forms.ts'
 import { setPassword, setVerifiedByReset } from './store.ts'
 
 /** Same response, in the same time, for every address; only the owner of the mailbox learns more. */
@@ -29,13 +29,13 @@ export const forgotPasswordRoute = authRoute({
   operation: 'forgotPassword',
   summary: 'Request a link to set a new password',
   description: 'Sends a link to the address if it has an account. The link works once, for 30 minutes.',
-  body: bodyOf('ForgottenPassword', { email: requestFields.email }),
+  body: bodyOf('ForgottenPassword', { email: requestFields.email, language: requestFields.language }),
   responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   async handle(request) {
     const { services, body } = request
     await chargeAttempt(request)
     await services.database.crossTenantTransaction('log in', (db) =>
-      queueMail(db, { kind: 'reset-password', recipient: stringOf(body, 'email') }),
+      queueMail(db, { kind: 'reset-password', recipient: stringOf(body, 'email'), ...pageFacts(body) }),
     )
     services.mail.wake()
     return accepted

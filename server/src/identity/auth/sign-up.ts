@@ -1,4 +1,4 @@
-import { authRoute, bodyOf, passwordErrors, stringOf } from '../access/forms.ts'
+import { authRoute, bodyOf, languageOf, passwordErrors, stringOf } from '../access/forms.ts'
 import { completeLogin, assertCookieAllowed, loginSchema } from '../access/logins.ts'
 import { consumeOneTimeToken } from '../access/one-time-token-store.ts'
 import { hashPassword } from '../access/passwords.ts'
@@ -12,10 +12,11 @@ import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { newId, encodeId } from '../../platform/model/ids.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { newSlug } from '../../platform/model/slug.ts'
 import { insertOrganization } from '../organizations/store.ts'
 import { insertUser } from '../users/store.ts'
-import { accepted, acceptedSchema, requestFields, deadLink, readLink } from './forms.ts'
+import { accepted, acceptedSchema, pageFacts, requestFields, deadLink, readLink } from './forms.ts'
 import { beginSetUp, revokeSetUpLinks, revokeSignUps } from './store.ts'
 
 const loginResponses = { 200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema } } as const
@@ -26,6 +27,7 @@ const personFields = {
   password: requestFields.newPassword,
   organization: requestFields.organization,
   timeZone: requestFields.organizationZone,
+  language: requestFields.language,
   cookie: requestFields.cookie,
 }
 
@@ -92,7 +94,7 @@ export const signUpRoute = authRoute({
   summary: 'Request a link to create an account',
   description:
     'Only with `SIGN_UP=open`. Sends a link to the address; if the address has an account, the mail says so.',
-  body: bodyOf('SignUpAddress', { email: requestFields.email }),
+  body: bodyOf('SignUpAddress', { email: requestFields.email, language: requestFields.language }),
   responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   errors: [403],
   async handle(request) {
@@ -100,7 +102,7 @@ export const signUpRoute = authRoute({
     assertSignUpOpen(request)
     await chargeAttempt(request)
     await services.database.crossTenantTransaction('log in', (db) =>
-      queueMail(db, { kind: 'sign-up', recipient: stringOf(body, 'email') }),
+      queueMail(db, { kind: 'sign-up', recipient: stringOf(body, 'email'), ...pageFacts(body) }),
     )
     services.mail.wake()
     return accepted
@@ -142,6 +144,7 @@ interface NewPerson {
   email: string
   name: string
   passwordHash: string
+  language: Language | undefined
   organization: { name: string; slug: string; timeZone: string | undefined }
   wantsCookie: boolean
 }
@@ -182,6 +185,7 @@ async function prepareNewPerson(
     email,
     name,
     passwordHash,
+    language: languageOf(body),
     organization: { name: organization, slug, timeZone },
     wantsCookie,
   }
@@ -191,11 +195,11 @@ async function prepareNewPerson(
 async function insertPerson(
   { client, services }: PublicRequest,
   db: CrossTenantConnection,
-  { userId, email, name, passwordHash, organization }: NewPerson,
+  { userId, email, name, passwordHash, language, organization }: NewPerson,
   isVerified: boolean,
 ): Promise<void> {
   const organizationId = newId()
-  await insertUser(db, { id: userId, email, name, passwordHash, isVerified }).catch((error: unknown) => {
+  await insertUser(db, { id: userId, email, name, passwordHash, language, isVerified }).catch((error: unknown) => {
     throw violatesConstraint(error, 'users_email_unique')
       ? new ApiError('already_exists', 'email: already has an account; log in with it', {
           details: [{ field: 'email', message: 'already has an account' }],

@@ -9,6 +9,7 @@ import { sql } from '../../platform/model/sql.ts'
 import { dropMails } from '../mails/store.ts'
 import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import type { Language } from '../../platform/model/languages.ts'
 
 export interface FoundLogin {
   person: Account | undefined
@@ -206,12 +207,13 @@ export async function setAddress(
 export async function setProfile(
   db: CrossTenantConnection,
   userId: string,
-  { name, timeZone }: { name?: string; timeZone?: string | null },
+  { name, timeZone, language }: { name?: string; timeZone?: string | null; language?: Language | null },
 ): Promise<Profile> {
   const [row] = await db.query<Profile>(sql`
     update users set name = coalesce(${name ?? null}, name), updated_at = now(),
-      time_zone = case when ${timeZone !== undefined}::boolean then ${timeZone ?? null} else time_zone end
-    where id = ${userId}::uuid returning email, name, time_zone as "timeZone"`)
+      time_zone = case when ${timeZone !== undefined}::boolean then ${timeZone ?? null} else time_zone end,
+      language = case when ${language !== undefined}::boolean then ${language ?? null} else language end
+    where id = ${userId}::uuid returning email, name, time_zone as "timeZone", language`)
   if (!row) throw new Error('the session’s person has no account')
   return row
 }
@@ -221,6 +223,8 @@ export interface Profile {
   name: string
   /** IANA name; null for the time zone of each organization. */
   timeZone: string | null
+  /** Null if they have not chosen one. */
+  language: Language | null
 }
 
 /** Records a failed login in the audit log of each of the person's organizations. */

@@ -1,4 +1,4 @@
-import { authRoute, bodyOf, formFields, passwordErrors, stringOf } from '../access/forms.ts'
+import { authRoute, bodyOf, formFields, languageOf, passwordErrors, stringOf } from '../access/forms.ts'
 import { assertCookieAllowed, completeLogin, loginSchema } from '../access/logins.ts'
 import { hashPassword } from '../access/passwords.ts'
 import { userActor } from '../../platform/audit/actor.ts'
@@ -74,6 +74,7 @@ const acceptRoute = authRoute({
       label: 'Time zone',
       description: 'IANA name of the person’s own time zone. Default: that of each organization',
     }),
+    language: formFields.language,
     cookie: formFields.cookie,
   }),
   responses: { 200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema } },
@@ -107,8 +108,8 @@ const acceptRoute = authRoute({
       const invitation = await requireInvitation(db, link)
       assertNoAccount(invitation)
       const { email, isMailed } = invitation
-      const zone = stringOf(body, 'timeZone') || undefined
-      const person = { id: userId, email, name, passwordHash, isVerified: isMailed, timeZone: zone }
+      const about = { timeZone: stringOf(body, 'timeZone') || undefined, language: languageOf(body) }
+      const person = { id: userId, email, name, passwordHash, isVerified: isMailed, ...about }
       await insertUser(db, person).catch((error: unknown) => {
         throw violatesConstraint(error, 'users_email_unique') ? accountExists() : error
       })

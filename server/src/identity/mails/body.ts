@@ -4,7 +4,9 @@ import type { OneTimePurpose } from '../access/one-time-token-store.ts'
 import type { MailBody } from './message.ts'
 
 /** A body with the token of its link, so that the token can be revoked when the mail is composed again. */
-export interface StoredBody extends MailBody {
+export interface StoredBody extends Omit<MailBody, 'language'> {
+  /** Undefined in a body that release 0.1.0 has composed. */
+  language?: MailBody['language']
   token: { purpose: OneTimePurpose; text: string } | undefined
 }
 

@@ -43,7 +43,7 @@ function startProcess(transport: Transport = realTransport(), { database }: Pick
     log,
     ready,
     transport,
-    compose: composer(async () => 'https://crm.example.com'),
+    compose: composer({ findOrigin: async () => 'https://crm.example.com', defaultLanguage: 'en' }),
   })
 }
 
@@ -251,7 +251,7 @@ test('a mail that is waiting when SMTP_URL is removed is stored for the owners w
   await makeDue(access)
   const { database, secret } = access
   const log = pino({ level: 'silent' })
-  const compose = composer(async () => 'https://crm.example.com')
+  const compose = composer({ findOrigin: async () => 'https://crm.example.com', defaultLanguage: 'en' })
   const worker = createMailWorker({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
   cleanUps.push(() => worker.close())
   await until('it is kept', async () => (await mailOf(access, email)).status === 'kept')

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OneTimePurpose, readOneTimeToken } from '../access/one-time-token-store.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { accountChanges, type NewMail } from './store.ts'
+import type { AccountChange, NewMail } from './store.ts'
+import { texts } from './texts.ts'
 import { mailKindNames } from './kinds.ts'
 import { newId, decodeId } from '../../platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from '../../../test/mail-receiver.ts'
@@ -183,14 +184,14 @@ test('a login from a new device is mailed with time, device, address and advice'
   }
   await enqueue(service, { kind: 'new-device', recipient: email, userId: id, facts })
   const { text, links } = await nextMailTo(email)
-  for (const part of ['2026-11-22 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If this was not you'])
+  for (const part of ['Time: 22 Nov 2026, 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If this was not you'])
     expect(text).toContain(part)
   expect(links).toEqual([])
 })
 
 test('every change of an account’s ways to log in is mailed with advice', async () => {
   const { id } = await newPerson(service)
-  const notices = Object.entries(accountChanges).map(([what, sentence]) => ({
+  const notices = Object.entries(texts.en.accountChanged.changes).map(([what, sentence]) => ({
     what,
     sentence,
     recipient: newAddress(),
@@ -200,7 +201,7 @@ test('every change of an account’s ways to log in is mailed with advice', asyn
       kind: 'account-changed',
       recipient,
       userId: id,
-      facts: { what: what as keyof typeof accountChanges },
+      facts: { what: what as AccountChange },
     })
   for (const { sentence, recipient } of notices) {
     const { text, raw } = await nextMailTo(recipient)

@@ -50,7 +50,7 @@ test('the contents of a mail cannot add elements or links to its HTML', () => {
     fc.property(hostile, hostile, (text, label) => {
       const url = 'https://crm.example.com/account#invitation=ott_abc'
       const markup = (said: string, named: string) =>
-        renderBody({ subject: 's', parts: [said, { label: named, url }] }).html.match(/<[^>]*>/g)
+        renderBody({ language: 'en', subject: 's', parts: [said, { label: named, url }] }).html.match(/<[^>]*>/g)
       expect(markup(text, label)).toEqual(markup('text', 'label'))
     }),
     { numRuns: 2000 },
@@ -88,7 +88,7 @@ test.each([
 
 test('the plain text has each paragraph and each link on a separate line', () => {
   const url = 'https://crm.example.com/account#sign-up=ott_abc'
-  const body = renderBody({ subject: 's', parts: ['First.', { label: 'Go on', url }, 'Last.'] })
+  const body = renderBody({ language: 'en', subject: 's', parts: ['First.', { label: 'Go on', url }, 'Last.'] })
   expect(body.text).toBe(`First.\n\nGo on:\n${url}\n\nLast.\n`)
   expect(body.links).toEqual([url])
   expect(body.html).not.toMatch(/<img|<script|<link|src=|@import|url\(/)

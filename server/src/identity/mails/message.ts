@@ -1,7 +1,9 @@
 import { escapeHtml } from '../../platform/http/pages/escape-html.ts'
+import type { Language } from '../../platform/model/languages.ts'
 
 /** The contents of a mail, before they become plain text and HTML. */
 export interface Message {
+  language: Language
   subject: string
   /** In order: each is a paragraph, or a link on a separate line. */
   parts: readonly (string | { label: string; url: string })[]
@@ -9,6 +11,7 @@ export interface Message {
 
 /** A mail's text in both forms. */
 export interface MailBody {
+  language: Language
   text: string
   html: string
   links: string[]
@@ -18,15 +21,15 @@ export interface MailBody {
  * Renders both forms. The HTML has no images, scripts or external content, and sets no colours, so that dark mode
  * works.
  */
-export function renderBody({ parts }: Message): MailBody {
+export function renderBody({ language, parts }: Message): MailBody {
   const links = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.url]))
   const text = parts.map((part) => (typeof part === 'string' ? part : `${part.label}:\n${part.url}`)).join('\n\n')
   const html = parts.map((part) => `<p>${typeof part === 'string' ? escapeHtml(part) : anchor(part)}</p>`)
-  return { text: `${text}\n`, html: [head, ...html, '</body></html>', ''].join('\n'), links }
+  return { language, text: `${text}\n`, html: [head(language), ...html, '</body></html>', ''].join('\n'), links }
 }
 
-const head = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
+const head = (language: Language) => `<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <style>:root { color-scheme: light dark }</style></head>
 <body style="font: 16px/1.5 sans-serif; max-width: 36em; margin: 1em">`
 

@@ -1,4 +1,5 @@
 import type { AllowedHost } from '../../platform/egress/allow.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { createTransport } from './transport.ts'
 import type { Sender, SmtpServer } from './settings.ts'
 import { createMailWorker, type MailWorker, type MailWorkerOptions } from './worker.ts'
@@ -10,6 +11,8 @@ export interface MailOptions extends Pick<MailWorkerOptions, 'database' | 'secre
   plaintextHosts: readonly AllowedHost[]
   publicUrl: string | undefined
   signUp: 'open' | 'invite' | 'closed'
+  /** Of people who have not chosen a language. */
+  defaultLanguage: Language
   /** The origin of links in mails. */
   findOrigin: () => Promise<string>
 }
@@ -21,6 +24,7 @@ export function startMail({
   plaintextHosts,
   publicUrl,
   signUp,
+  defaultLanguage,
   findOrigin,
   ...options
 }: MailOptions): MailWorker {
@@ -36,5 +40,5 @@ export function startMail({
       options.ready.then(findOrigin).then(warn, () => undefined)
     }
   }
-  return createMailWorker({ ...options, transport, compose: composer(findOrigin) })
+  return createMailWorker({ ...options, transport, compose: composer({ findOrigin, defaultLanguage }) })
 }

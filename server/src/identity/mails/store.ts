@@ -5,8 +5,10 @@ import { newId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { notFound } from '../../platform/records/page/read.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import type { MailKind } from './kinds.ts'
 import { mails } from './resource.ts'
+import type { Texts } from './texts.ts'
 
 /** Read-only: mails are added by `queueMail`. */
 export const mailStore = standardStore(mails)
@@ -56,19 +58,7 @@ const contentsLost =
   'The contents of this mail were lost with the secret that encrypted them. Request the link or send the invitation again.'
 
 /** The changes of an account that a mail reports. */
-export const accountChanges = {
-  'password-changed': 'The password was changed.',
-  'second-factor-added': 'A second factor was added.',
-  'second-factor-removed': 'A second factor was removed.',
-  'passkey-added': 'A passkey was added.',
-  'passkey-removed': 'A passkey was removed.',
-  'recovery-codes-made': 'New recovery codes were created; the previous ones no longer work.',
-  'address-changed': 'The email address was changed.',
-  'sessions-ended': 'All sessions were ended.',
-  'identity-linked': 'A login at an organization’s provider was linked.',
-  'identity-unlinked': 'A login at an organization’s provider was unlinked.',
-} as const
-export type AccountChange = keyof typeof accountChanges
+export type AccountChange = keyof Texts['accountChanged']['changes']
 
 interface Recipient {
   /** The address as typed. */
@@ -80,7 +70,8 @@ interface Recipient {
 /** A mail to compose and send; ids are uuids. */
 export type NewMail = Recipient &
   (
-    | { kind: 'sign-up' | 'reset-password' | 'verify-address' }
+    | { kind: 'verify-address' }
+    | { kind: 'sign-up' | 'reset-password'; facts?: PageFacts }
     | { kind: 'invitation'; organizationId: string; recordId: string }
     | { kind: 'new-device'; facts: DeviceFacts }
     | { kind: 'account-changed'; facts: { what: AccountChange } }
@@ -88,6 +79,11 @@ export type NewMail = Recipient &
     | { kind: 'reminder'; organizationId: string; facts: ReminderFacts }
     | { kind: 'digest'; organizationId: string; facts: DigestFacts }
   )
+
+/** The language of the page on which a mail was requested, for people who have not chosen one. */
+export interface PageFacts extends Readonly<Record<string, string>> {
+  language: Language
+}
 
 /** What happened to a webhook, and the host of its URL. */
 export interface WebhookFacts extends Readonly<Record<string, string>> {
@@ -104,6 +100,8 @@ export interface ReminderFacts extends Readonly<Record<string, string>> {
 
 /** What is new in an inbox. */
 export interface DigestFacts extends Readonly<Record<string, string>> {
+  /** That of the lines. */
+  language: Language
   count: string
   /** The first `DigestLine`s as JSON. */
   lines: string
@@ -145,7 +143,7 @@ const mailLimit = { mails: 5, minutes: 30 }
 export async function queueMail(db: CrossTenantConnection | Transaction, mail: NewMail): Promise<void> {
   const { kind, recipient, userId = null } = mail
   const recordId = mail.kind === 'invitation' ? mail.recordId : null
-  const facts = 'facts' in mail ? mail.facts : {}
+  const facts = 'facts' in mail ? (mail.facts ?? {}) : {}
   const key = emailKey(recipient)
   await db.query(sql`
     insert into mails (id, organization_id, user_id, record_id, kind, recipient, recipient_key, facts)

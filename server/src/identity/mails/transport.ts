@@ -5,7 +5,7 @@ import type { MailBody } from './message.ts'
 import type { Sender, SmtpServer } from './settings.ts'
 
 /** A mail that is ready to send. */
-export interface OutgoingMail extends Pick<MailBody, 'text' | 'html'> {
+export interface OutgoingMail extends Pick<MailBody, 'language' | 'text' | 'html'> {
   /** The part of the Message-ID before the `@`; the same if a mail is sent twice. */
   reference: string
   recipient: string
@@ -60,7 +60,7 @@ export function createTransport(
 ): Transport {
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1)
   return {
-    async send({ reference, recipient, subject, text, html }) {
+    async send({ reference, recipient, subject, language, text, html }) {
       if ('error' in normalizers.email(recipient)) throw invalidAddress
       const { createTransport: open } = await import('nodemailer')
       const sending = open(smtpOptions(server, plaintextHosts)).sendMail({
@@ -72,8 +72,12 @@ export function createTransport(
         subject,
         text,
         html,
-        // Suppress automatic replies (RFC 3834).
-        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+        headers: {
+          'Content-Language': language,
+          // Suppress automatic replies (RFC 3834).
+          'Auto-Submitted': 'auto-generated',
+          'X-Auto-Response-Suppress': 'All',
+        },
       })
       await withTimeout(sendTimeout, sending).catch((error: unknown) => {
         throw toSendError(error)

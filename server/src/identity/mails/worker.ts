@@ -9,7 +9,7 @@ import { errorForLog } from '../../platform/background/error-for-log.ts'
 import { retryTransient } from '../../platform/queue/retry.ts'
 import { doublingDelay, type RetryPolicy } from '../../platform/queue/queue.ts'
 import { isTransient } from '../../platform/database/failures.ts'
-import { openBody, sealBody } from './body.ts'
+import { openBody, sealBody, type StoredBody } from './body.ts'
 import { type Message, renderBody } from './message.ts'
 import {
   type ClaimedMail,
@@ -208,13 +208,20 @@ function prepare(context: Context, claimed: ClaimedMail): Promise<OutgoingMail |
 
 const outgoing = (
   id: string,
-  { recipient, subject, text, html }: Omit<OutgoingMail, 'reference'>,
+  {
+    recipient,
+    subject,
+    language = 'en',
+    text,
+    html,
+  }: Omit<OutgoingMail, 'reference' | 'language'> & Pick<StoredBody, 'language'>,
   composedAt: number,
 ): OutgoingMail => ({
   // A mail that is composed again is a different message (RFC 5322 section 3.6.4).
   reference: `${id.replaceAll('-', '')}.${Math.round(composedAt)}`,
   recipient,
   subject,
+  language,
   text,
   html,
 })

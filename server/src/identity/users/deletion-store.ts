@@ -52,6 +52,6 @@ export async function erasePerson(db: CrossTenantConnection, userId: string): Pr
   await db.query(sql`
     update users set name = 'Deleted person', email = 'deleted-' || id || '@deleted.invalid',
       email_key = 'deleted-' || id || '@deleted.invalid', password_hash = null, verified_at = null,
-      password_changed_at = null, last_login_at = null, second_factors = '{}', time_zone = null, updated_at = now()
+      password_changed_at = null, last_login_at = null, second_factors = '{}', time_zone = null, language = null, updated_at = now()
     where id = ${userId}::uuid`)
 }

@@ -40,7 +40,7 @@ const read = async (caller: Caller): Promise<unknown> => {
 }
 
 test('a token’s profile shows all organizations of the user, a key’s profile only its own', async () => {
-  const user = { id: first.userId, email: owner.email, name: 'Ada', timeZone: null }
+  const user = { id: first.userId, email: owner.email, name: 'Ada', timeZone: null, language: null }
   const [one, two] = [first, second].map(({ organizationId }, index) => ({
     id: organizationId,
     name: `Acme ${index + 1}`,

@@ -1,10 +1,11 @@
 import type { Route } from '../../platform/http/route.ts'
+import { languages } from '../../platform/model/languages.ts'
 import { memberRoles } from '../../platform/model/scopes.ts'
 import { profile } from './store.ts'
 
 const profileSchema = {
   type: 'object',
-  required: ['id', 'email', 'name', 'timeZone', 'organizationId', 'organizations', 'credential'],
+  required: ['id', 'email', 'name', 'timeZone', 'language', 'organizationId', 'organizations', 'credential'],
   additionalProperties: false,
   properties: {
     id: { type: 'string', pattern: '^usr_[0-9a-f]{32}$' },
@@ -13,6 +14,11 @@ const profileSchema = {
     timeZone: {
       type: ['string', 'null'],
       description: 'The person’s own IANA time zone; null for the time zone of each organization.',
+    },
+    language: {
+      type: ['string', 'null'],
+      enum: [...languages, null],
+      description: 'In which mails and notifications reach the person; null if they have not chosen one.',
     },
     organizationId: {
       type: 'string',

@@ -3,6 +3,7 @@ import type { Database, CrossTenantConnection, Transaction } from '../../platfor
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import type { Language } from '../../platform/model/languages.ts'
 
 export interface StoredUser {
   id: string
@@ -28,12 +29,14 @@ export async function insertUser(
     isVerified?: boolean
     /** Undefined for the time zone of each organization. */
     timeZone?: string | undefined
+    /** That of the page on which the account was created. */
+    language?: Language | undefined
   },
 ): Promise<void> {
-  const { id, email, name, passwordHash, isVerified = false, timeZone = null } = user
+  const { id, email, name, passwordHash, isVerified = false, timeZone = null, language = null } = user
   await db.query(
-    sql`insert into users (id, email, email_key, name, password_hash, time_zone, verified_at)
-      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, ${timeZone}, case when ${isVerified}::boolean then now() end)`,
+    sql`insert into users (id, email, email_key, name, password_hash, time_zone, language, verified_at)
+      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, ${timeZone}, ${language}, case when ${isVerified}::boolean then now() end)`,
   )
 }
 
@@ -69,7 +72,7 @@ export async function profile(database: Database, caller: Caller): Promise<strin
     sql`select ${caller.live} as live, (
         select row_to_json(profile)::text from (
           select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name,
-            users.time_zone as "timeZone", 'org_' || replace(${caller.organizationId}, '-', '') as "organizationId", (
+            users.time_zone as "timeZone", users.language, 'org_' || replace(${caller.organizationId}, '-', '') as "organizationId", (
             select coalesce(json_agg(row_to_json(organization)), '[]') from (
               select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
               from (${memberships}) membership order by membership.id

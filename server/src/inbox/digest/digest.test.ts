@@ -29,7 +29,7 @@ async function newDigested(digestDays: readonly WeekDay[] = weekDays): Promise<D
   await choose(reader, ['inbox', 'digest'], { digestAt: '08:00', digestDays })
   const organization = owner.organizationId.slice(4)
   const pass = async (time: string) => {
-    const count = await sendDigests(database, organization, new Date(time))
+    const count = await sendDigests(database, organization, { now: new Date(time), defaultLanguage: 'en' })
     mailed.service.wake('mail')
     return count
   }
@@ -73,6 +73,17 @@ test('what is new is in one mail a day, at the time of the person, with links an
   expect(await owner.pass('2099-06-11T06:00:00Z')).toBe(1)
   expect((await nextTo(owner)).text).toContain('Meet Alan')
   expect(await owner.pass('2099-06-12T06:00:00Z')).toBe(0)
+})
+
+test('it is in the language of the person', async () => {
+  const owner = await newDigested()
+  await owner.call('PATCH', '/v5/me', { body: { language: 'de' } })
+  await addAt(owner, await newTask(owner.call, { title: 'Ada anrufen' }), '2099-06-09T10:00:00Z')
+  expect(await owner.pass('2099-06-10T06:00:00Z')).toBe(1)
+  const mail = await nextTo(owner)
+  expect(mail.subject).toBe('Neu in Ihrem Eingang: 1')
+  expect(mail.headers.get('content-language')).toBe('de')
+  expect(mail.text).toContain('Wurde Ihnen zugewiesen: Ada anrufen')
 })
 
 test('the titles leave the database with the mail', async () => {

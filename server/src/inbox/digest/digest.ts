@@ -3,6 +3,7 @@ import { queueMail } from '../../identity/mails/store.ts'
 import { findLocalDays } from '../../identity/users/store.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { inboxPage, pageOf, plainTitle, shownId } from '../pages.ts'
 import { entryRecords, type EntryResource } from '../records.ts'
 import { sentences } from '../sentences.ts'
@@ -19,12 +20,17 @@ const maxLines = 30
  * stored in one transaction for each person, so that one process sends each digest, whenever another one stops. Resolves to
  * how many mails were queued.
  */
-export async function sendDigests(database: Database, organizationId: string, now: Date): Promise<number> {
+export async function sendDigests(
+  database: Database,
+  organizationId: string,
+  { now, defaultLanguage }: { now: Date; defaultLanguage: Language },
+): Promise<number> {
   const actor = serviceActor('maintenance', organizationId)
   const due = await database.transaction(actor, (transaction) => findDue(transaction, now))
   let queued = 0
   for (const { userId, slot } of due)
-    if (await database.transaction(actor, (transaction) => sendDigest(transaction, userId, slot))) queued += 1
+    if (await database.transaction(actor, (transaction) => sendDigest(transaction, { userId, slot }, defaultLanguage)))
+      queued += 1
   return queued
 }
 
@@ -53,21 +59,27 @@ async function findDue(transaction: Transaction, now: Date): Promise<Due[]> {
 const isDue = ({ oldestAt, lastDay }: Waiting, { day, at }: Slot): boolean =>
   oldestAt <= at && (lastDay === null || lastDay < day)
 
-async function sendDigest(transaction: Transaction, userId: string, slot: Slot): Promise<boolean> {
+async function sendDigest(
+  transaction: Transaction,
+  { userId, slot }: Due,
+  defaultLanguage: Language,
+): Promise<boolean> {
   if (!(await claimDay(transaction, userId, slot))) return false
   const entries = await takeEntries(transaction, userId, slot)
   const [member] = await readMembers(transaction, [userId])
   if (!member || entries.length === 0) return false
+  const language = member.language ?? defaultLanguage
   const titles = await readTitles(transaction, namingOf(member), entries)
   // Those that the person does not see any more are left out.
   const lines = entries.flatMap(({ kind, ...entry }) => {
     const title = titles.get(entry.recordId)
-    const line = { says: sentences[kind].en, title: plainTitle(title ?? ''), path: pageOf(entry) }
+    const line = { says: sentences[kind][language], title: plainTitle(title ?? ''), path: pageOf(entry) }
     return title === undefined ? [] : [{ line, record: shownId(entry) }]
   })
   if (lines.length === 0) return false
   const named = lines.slice(0, maxLines)
   const facts = {
+    language,
     count: String(lines.length),
     lines: JSON.stringify(named.map(({ line }) => line)),
     records: named.map(({ record }) => record).join(' '),

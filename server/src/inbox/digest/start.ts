@@ -3,6 +3,7 @@ import { errorForLog } from '../../platform/background/error-for-log.ts'
 import { type Loop, startLoop, withJitter } from '../../platform/background/loop.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { isTransient } from '../../platform/database/failures.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { sendDigests } from './digest.ts'
 import { findWaiting } from './store.ts'
 
@@ -10,6 +11,8 @@ export interface DigestsOptions {
   database: Database
   log: Logger
   ready: Promise<unknown>
+  /** Of people who have not chosen a language. */
+  defaultLanguage: Language
   /** Sends queued mails immediately. */
   wakeMail: () => void
   /** Milliseconds since 1970. */
@@ -20,7 +23,7 @@ export interface DigestsOptions {
 const interval = 30_000
 
 /** Mails digests when they are due. Several processes may do so. */
-export function startDigests({ database, log, ready, wakeMail, clock = Date.now }: DigestsOptions): Loop {
+export function startDigests({ database, log, ready, wakeMail, clock = Date.now, ...options }: DigestsOptions): Loop {
   const onError = (error: unknown) => {
     if (!isTransient(error)) log.error(errorForLog(error), 'inbox: mailing digests failed; it is tried again')
   }
@@ -32,10 +35,12 @@ export function startDigests({ database, log, ready, wakeMail, clock = Date.now 
       for (const organizationId of await findWaiting(database)) {
         if (signal.aborted) break
         // The trouble of one organization is not that of the others.
-        const queued = await sendDigests(database, organizationId, new Date(clock())).catch((error: unknown) => {
-          onError(error)
-          return 0
-        })
+        const queued = await sendDigests(database, organizationId, { now: new Date(clock()), ...options }).catch(
+          (error: unknown) => {
+            onError(error)
+            return 0
+          },
+        )
         if (queued > 0) wakeMail()
       }
       return withJitter(interval)

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { Language } from '../sentences.ts'
+import type { Language } from '../../platform/model/languages.ts'
 import { isOfActiveSession } from './subscriptions-store.ts'
 
 /** A notification that this process has claimed, and the browser that gets it. */
@@ -34,12 +34,12 @@ export const claimMessages = (
         order by run_at, id limit ${count} for update skip locked)
       update push_messages message set lease = ${newId()}::uuid, attempts = attempts + 1,
         run_at = now() + make_interval(secs => ${leaseSeconds})
-      from due cross join push_subscriptions
+      from due cross join push_subscriptions join users on users.id = push_subscriptions.user_id
       where message.id = due.id and push_subscriptions.id = message.subscription_id
       returning message.id, message.lease, message.attempts, message.organization_id as "organizationId",
         message.entry_id as "entryId", message.subscription_id as "subscriptionId", push_subscriptions.user_id as "userId",
         push_subscriptions.session_id as "sessionId", push_subscriptions.target_sealed as "targetSealed",
-        push_subscriptions.language, ${isOfActiveSession} as "isSessionActive", exists (
+        coalesce(users.language, push_subscriptions.language) as language, ${isOfActiveSession} as "isSessionActive", exists (
           select from sessions join organizations on organizations.id = message.organization_id
           where sessions.id = push_subscriptions.session_id and organizations.deletes_at is null
             and (not organizations.requires_second_factor or sessions.second_factor_at is not null)) as "isAllowed"`,

@@ -59,7 +59,7 @@ const hurry = () =>
     sql`update push_messages set run_at = now() where lease is null`,
   )
 
-test('an entry reaches each browser of its person, encrypted, in the language of the browser, and nobody else', async () => {
+test('an entry reaches each browser of its person, encrypted, in the language of the browser without another choice, and nobody else', async () => {
   const owner = await newNotified()
   const german = await loggedIn(service, owner.email, owner.password)
   const browsers = [await subscribe(owner.call), await subscribe(german.call, { language: 'de' })]
@@ -89,6 +89,14 @@ test('an entry reaches each browser of its person, encrypted, in the language of
   const [, { lastSuccessAt }] = (await owner.call('GET', path)).body
   expect(Date.parse(lastSuccessAt)).not.toBeNaN()
   expect(foreign.received).toEqual([])
+})
+
+test('the language that a person has chosen is that of their notifications in all browsers', async () => {
+  const owner = await newNotified()
+  expect((await owner.call('PATCH', '/v5/me', { body: { language: 'de' } })).status).toBe(200)
+  const browser = await subscribe(owner.call, { language: 'en' })
+  await addEntry(owner.reader, await newTask(owner.call))
+  expect((await browser.count(1))[0]?.message).toMatchObject({ body: 'Wurde Ihnen zugewiesen', language: 'de' })
 })
 
 test('what is read, gone, or not to be notified is not sent', async () => {

@@ -10,7 +10,7 @@ import { sha256 } from '../../platform/secret/encryption.ts'
 import { isAuth, isPublicKey } from './encryption.ts'
 import { readPublicKey } from './key.ts'
 import { inboxEntries } from '../resource.ts'
-import { languages } from '../sentences.ts'
+import { languages } from '../../platform/model/languages.ts'
 import { addSubscription, findSubscriptions, removeSubscription, type Subscription } from './subscriptions-store.ts'
 import { sealTarget } from './target.ts'
 
@@ -46,7 +46,8 @@ const fields = {
   auth: secretText({ label: 'Secret', description: '`keys.auth`, in base64url', required: true, max: 100 }),
   language: choice(languages, {
     label: 'Language',
-    description: 'Language of the notifications. Default: `en`',
+    description:
+      'Language of the notifications, unless the person has chosen another one (`language` of `/v5/me`). Default: `en`',
     nullable: false,
   }),
 }

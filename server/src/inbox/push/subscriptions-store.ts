@@ -1,6 +1,6 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import type { Language } from '../sentences.ts'
+import type { Language } from '../../platform/model/languages.ts'
 
 /** A browser that a person has switched on, as they see it. */
 export interface Subscription {
