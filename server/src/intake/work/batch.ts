@@ -19,6 +19,7 @@ import {
   finishRows,
   lockRows,
   type LeasedRows,
+  type OnFailedRows,
   readRows,
   tryLockClaims,
 } from './work-store.ts'
@@ -34,9 +35,6 @@ export async function processClaim(database: Database, claim: Claim, onFailedRow
     await processLeads(transaction, claim, await readLeads(transaction, claim), onFailedRows)
   })
 }
-
-/** Called with rows (uuids) that have failed, in the transaction in which they do. */
-export type OnFailedRows = (transaction: Transaction, rowIds: readonly string[]) => Promise<void>
 
 /**
  * Claims the next rows of the organization and processes them. `onClaimed` receives the lease before the claim, and the
@@ -67,7 +65,7 @@ export async function processNextBatch(
       onClaimed({ organizationId, lease, rowIds: 'all' })
       // In a separate transaction, so that a crash does not undo the claim.
       claimedLeads = await database.transaction(actor, (claiming) =>
-        claimAndRead(claiming, { ...limits, lease, acquireWorkLock }),
+        claimAndRead(claiming, { ...limits, lease, onFailedRows, acquireWorkLock }),
       )
       if (!claimedLeads) return false
       onClaimed(claimedLeads.claim)
@@ -90,6 +88,7 @@ interface ClaimOptions {
   maxRows: number
   leaseSeconds: number
   lease: string
+  onFailedRows: OnFailedRows | undefined
   /** Waits for the lock to process rows. */
   acquireWorkLock: () => Promise<void>
 }

@@ -10,9 +10,9 @@ import { retryTransient } from '../../platform/queue/retry.ts'
 import { sharedTurns } from '../../platform/queue/wakeups.ts'
 import { type QueueWorkersOptions, startQueueWorkers } from '../../platform/queue/workers.ts'
 import { sumCounts } from '../row-counts/store.ts'
-import { type OnFailedRows, processClaim, processNextBatch } from './batch.ts'
+import { processClaim, processNextBatch } from './batch.ts'
 import { importQueue } from './queue-store.ts'
-import { type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
+import { type Claim, failRow, type LeasedRows, type OnFailedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 
 export interface ImportWorkersOptions extends Pick<QueueWorkersOptions, 'ready' | 'log' | 'wakeups' | 'workers'> {
   /** A separate pool, so that imports and requests do not starve each other. */

@@ -49,9 +49,10 @@ async function pushWithPoison(): Promise<{ accepted: string[]; poisonedId: strin
 const rowOf = async (id: string): Promise<Json> =>
   (await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)).body
 
-test('a row that crashes its process is processed alone after the second crash and is DEAD after the third', async (context) => {
+test('a row that crashes its process is processed alone after the second crash and is DEAD after the third, which its creator learns', async (context) => {
   onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start()
+  await breakpoints.query('update imports set created_by_id = $1::uuid', [decodeId('usr', organization.userId)])
   await breakpoints.query(`
     drop trigger writing on contacts;
     create trigger poisoned before insert on contacts
@@ -86,6 +87,10 @@ test('a row that crashes its process is processed alone after the second crash a
     contactId: null,
     runAt: null,
   })
+  const reported = "select user_id, record_id from inbox_entries where kind = 'importFailed'"
+  expect(await breakpoints.query(reported, [])).toEqual([
+    { user_id: decodeId('usr', organization.userId), record_id: decodeId('imp', organization.importId) },
+  ])
 
   await breakpoints.resume('writing')
   const retried = await organization.call('POST', `/v5/imports/${organization.importId}/rows/${poisonedId}/retry`)

@@ -34,6 +34,9 @@ export interface ClaimedRow {
   createdContactId: string | null
 }
 
+/** Called with rows (uuids) that have failed, in the transaction in which they do. */
+export type OnFailedRows = (transaction: Transaction, rowIds: readonly string[]) => Promise<void>
+
 /** Maximum bytes of the stored payloads of a batch. */
 const maxBytes = 2 * 1024 * 1024
 
@@ -85,7 +88,12 @@ export class WorkLockTimeout extends Error {}
  */
 export async function claimRows(
   transaction: Transaction,
-  { maxRows, leaseSeconds, lease = newId() }: { maxRows: number; leaseSeconds: number; lease?: string },
+  {
+    maxRows,
+    leaseSeconds,
+    lease = newId(),
+    onFailedRows,
+  }: { maxRows: number; leaseSeconds: number; lease?: string; onFailedRows?: OnFailedRows | undefined },
 ): Promise<Claim> {
   const lost = [finding('worker_lost', '', `the process ended ${maxLossesInBatch + 1} times while processing this row`)]
   // A claim that is lost in a crash does no harm: its rows are still waiting.
@@ -120,7 +128,9 @@ export async function claimRows(
       counted as (${countSql(transaction.organization, { before: raw('taken'), after: raw('claimed') })})
       select id, status from claimed`),
   ])
-  const rowIds = rows.filter(({ status }) => status === 'PROCESSING').map(({ id }) => id)
+  const idsOf = (wanted: string) => rows.filter(({ status }) => status === wanted).map(({ id }) => id)
+  const [rowIds, dead] = [idsOf('PROCESSING'), idsOf('DEAD')]
+  if (dead.length > 0) await onFailedRows?.(transaction, dead)
   return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
 }
 
@@ -210,7 +220,7 @@ export async function failRow(
   database: Database,
   { organizationId, lease, rowIds: [rowId] }: Claim,
   { attempts, firstDelaySeconds, maxDelaySeconds }: RetryPolicy,
-  onDead?: (transaction: Transaction, rowIds: readonly string[]) => Promise<void>,
+  onDead?: OnFailedRows,
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
   const jitter = withJitter(1)
