@@ -93,7 +93,11 @@ async function newPerson(word: string, receiver: Receiver): Promise<Json> {
   const reminder = { what: 'reminder', title: `Call ${word}`, path: `/tasks/${task.id}` } as const
   await enqueue(service, { kind: 'reminder', ...mail, facts: reminder })
   const lines = JSON.stringify([{ says: 'A note mentions you', title: word, path: '/inbox' }])
-  await enqueue(service, { kind: 'digest', ...mail, facts: { count: '1', lines, records: contact.id, path: '/inbox' } })
+  await enqueue(service, {
+    kind: 'digest',
+    ...mail,
+    facts: { language: 'en', count: '1', lines, records: contact.id, path: '/inbox' },
+  })
   await untilRead(service, organization)
   return (await call('GET', path)).body
 }

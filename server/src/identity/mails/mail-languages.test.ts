@@ -156,7 +156,7 @@ const cases: Case[] = [
         { says: 'Says', title: 'Ada', path: '/a' },
         { says: 'Twelve deals', title: '', path: '/b' },
       ]
-      const facts = { language, count: '1202', lines: JSON.stringify(lines), path: '/inbox' }
+      const facts = { language, count: '1202', lines: JSON.stringify(lines), records: '', path: '/inbox' }
       return { ...to, kind: 'digest', organizationId: organization.uuid, facts }
     },
     subject: (language) => fill(texts[language].digest.subject, { count: language === 'de' ? '1.202' : '1,202' }),
