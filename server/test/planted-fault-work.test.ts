@@ -102,7 +102,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'details are read by the ids of contacts and companies that were found within the organization',
     location:
-      /(from "\w+_edits"|from "\w+_edited_values"|from employments|from notes|select "id" as id from "teams") where $|^working all of\s+select "\w+_id" as id, field/,
+      /(from "\w+_edits"|from "\w+_edited_values"|from notes|select "id" as id from "teams") where $|where job\.$|^working all of\s+select "\w+_id" as id, field/,
   },
   {
     reason: 'the records with activity were found or created within the organization',

@@ -59,9 +59,14 @@ test('every resource is described once, with its own noun, label and path', () =
   })
   expect(find(described, 'deals').events).toContain('moved')
   expect(find(described, 'webhook-deliveries').events).toEqual([])
+  expect(find(described, 'deal-contacts')).toMatchObject({
+    path: '/v5/deals/{dealId}/contacts',
+    parent: { parameter: 'dealId', resource: 'deals' },
+  })
   expect(find(described, 'employments')).toMatchObject({
-    path: '/v5/contacts/{contactId}/employments',
-    parent: { parameter: 'contactId', resource: 'contacts' },
+    path: '/v5/employments',
+    createPath: '/v5/contacts/{contactId}/employments',
+    permissions: { update: true, delete: true, restore: true },
   })
   expect(find(described, 'notes')).toMatchObject({
     path: '/v5/notes',
@@ -190,7 +195,7 @@ test('the relations are those of the filter tree, each with the fields that a se
     relationsOf('contacts')
       .map(({ name }: Json) => name)
       .sort(),
-  ).toEqual(['company', 'dealContacts', 'deals', 'employments', 'notes', 'suggestions', 'tasks'].sort())
+  ).toEqual(['company', 'dealContacts', 'deals', 'employers', 'employments', 'notes', 'suggestions', 'tasks'])
   const relation = (of: string, name: string) => relationsOf(of).find((one: Json) => one.name === name)
   expect(relation('contacts', 'company')).toMatchObject({ label: 'Company', resource: 'companies', many: false })
   expect(relation('contacts', 'dealContacts')).toMatchObject({ label: 'Deal contacts', many: true })

@@ -90,10 +90,12 @@ export class Activity {
     const month = Timeline.monthOf(createdAt)
     return (written.jobs ?? []).map(({ organization, title = null, start, end }) => {
       const isCurrent = end === undefined
-      const company = isVaried ? (isCurrent ? employer : random.pick(employers))?.name : organization
+      const isHere = isVaried ? isCurrent : employer?.name === organization
+      const company = isHere ? employer : isVaried ? random.pick(employers) : undefined
       return recordAt('emp', createdAt, {
         contactId: `con_${id}`,
-        organization: company ?? organization,
+        organization: company?.name ?? organization,
+        companyId: company && company.createdAt <= createdAt ? `com_${company.id}` : null,
         title,
         current: isCurrent,
         start: formatMonth(month - start),

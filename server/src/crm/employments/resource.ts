@@ -1,6 +1,7 @@
 import type { BodyError } from '../../platform/model/errors.ts'
-import { defineResource, type Prepared } from '../../platform/records/declare/define.ts'
+import { defineResource, listedAcrossParents, type Prepared } from '../../platform/records/declare/define.ts'
 import { flag, id, month, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
+import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -32,11 +33,32 @@ export const employments = defineResource({
   isErasable: true,
   titleField: 'organization',
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
+  connects: [
+    { resource: contacts, column: 'contact_id', name: 'employees' },
+    { resource: companies, column: 'company_id', name: 'employers' },
+  ],
   prepare,
+  embedded: {
+    company: {
+      label: 'Company',
+      through: 'companyId',
+      resource: companies,
+      show: ['id', 'name', 'domain'],
+      orderBy: 'name',
+    },
+  },
   fields: {
     id: id('emp'),
     contactId: reference('con', { label: 'Contact', readOnly: true, nullable: false }),
-    organization: text({ label: 'Organization', required: true }),
+    organization: text({ label: 'Organization', description: 'The employer as the contact calls it', required: true }),
+    companyId: reference('com', {
+      label: 'Company',
+      description: 'The employer, if it is a company of yours. Its name may differ from `organization`',
+      table: 'companies',
+      // A process of the release before, which does not know the column, may purge the company meanwhile.
+      hasNoForeignKey: true,
+      equality: 'indexed',
+    }),
     title: text({ label: 'Job title', max: 500 }),
     current: flag({ label: 'Current job', nullable: false, initial: false }),
     start: month({ label: 'Start' }),
@@ -45,3 +67,6 @@ export const employments = defineResource({
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
   },
 })
+
+/** The employments of all contacts that are not deleted. */
+export const allEmployments = listedAcrossParents(employments)

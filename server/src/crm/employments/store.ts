@@ -3,7 +3,7 @@ import { decodeId } from '../../platform/model/ids.ts'
 import { withoutParent } from '../../platform/records/declare/define.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { contacts } from '../contacts/resource.ts'
-import { employments, jobKey } from './resource.ts'
+import { allEmployments, employments, jobKey } from './resource.ts'
 import type { PendingChange, WriteSteps } from '../../platform/records/declare/changes.ts'
 
 const steps: WriteSteps = {
@@ -12,6 +12,9 @@ const steps: WriteSteps = {
 
 /** The employments of one contact. */
 export const employmentStore = standardStore(employments, steps)
+
+/** The employments of all contacts that are not deleted. */
+export const listedEmploymentStore = standardStore(allEmployments, steps)
 
 /** The employments of all contacts. A new one names its contact in the column `contact_id`. */
 export const allEmploymentStore = standardStore(withoutParent(employments), steps)

@@ -3,7 +3,7 @@ import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../platfor
 import { lockSelected } from '../../platform/records/write/current.ts'
 import { columnOf, type Resource } from '../../platform/records/declare/define.ts'
 import { digestOf, type Edits, readEdits } from '../../platform/records/write/edits.ts'
-import { decodeId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { companies, domainKey } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -160,12 +160,17 @@ async function findCompanies(
 async function readJobs(transaction: Transaction, contactIds: readonly string[]): Promise<Jobs> {
   if (contactIds.length === 0) return new Map()
   const rows = await transaction.query<JobRow>(sql`
-    select id, contact_id, organization, title, "current", "start", "end"
-    from employments where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
-      and deleted_at is null
-    order by created_at, id`)
+    select job.id, job.contact_id, job.organization, company.id as company_id, job.title, job."current", job."start",
+      job."end"
+    from employments job
+    left join companies company on company.organization_id = ${transaction.organization} and company.id = job.company_id
+      and company.deleted_at is null
+    where job.organization_id = ${transaction.organization}
+      and ${isOneOfMany(raw('job.contact_id'), contactIds, 'uuid')} and job.deleted_at is null
+    order by job.created_at, job.id`)
   const jobs: Jobs = new Map()
-  for (const { id, contact_id: contactId, ...state } of rows) {
+  for (const { id, contact_id: contactId, company_id: companyId, ...job } of rows) {
+    const state = { ...job, companyId: companyId === null ? null : encodeId(companies.idPrefix, companyId) }
     const known = jobs.get(contactId) ?? new Map<string, Draft>()
     jobs.set(contactId, known)
     const key = jobKey(state)
@@ -178,6 +183,8 @@ interface JobRow {
   id: string
   contact_id: string
   organization: string
+  /** Null for a deleted company, too. */
+  company_id: string | null
   title: string | null
   current: boolean
   start: string | null

@@ -142,7 +142,7 @@ class Batch {
     const [contact] = people
     const employer = this.#mergeCompany(row, { found: employers[0], contact }, outcome)
     const person = this.#mergeContact(row, contact, employer, outcome)
-    this.#mergeJobs(row, person, outcome)
+    this.#mergeJobs(row, person, employer, outcome)
     this.#addNote(row, person, outcome)
     if (outcome.changes.some(({ object }) => object !== companies.singular)) this.#active.add(person)
     outcome.contactId = encodeId('con', person.id)
@@ -226,8 +226,14 @@ class Batch {
     return draft
   }
 
-  #mergeJobs({ lead, mergePolicy }: LeadRow, person: Draft, outcome: Outcome): void {
-    for (const draft of mergeJobs(this.#preloaded.jobs, person, lead.history, mergePolicy, outcome)) {
+  #mergeJobs(
+    { lead, mergePolicy: policy }: LeadRow,
+    person: Draft,
+    company: Draft | undefined,
+    outcome: Outcome,
+  ): void {
+    const employer = company && { company, pushed: lead.company ?? {} }
+    for (const draft of mergeJobs(this.#preloaded.jobs, person, lead.history, { policy, employer, outcome })) {
       this.#changed.add(draft)
     }
   }

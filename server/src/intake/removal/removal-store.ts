@@ -97,11 +97,16 @@ function isContactUsed(db: Connection, importId: string): Sql {
     or ${has('notes', sql`${isWritten} or ${isPushedByOther}`)} or ${has('employments', isAddedJob)})`
 }
 
-/** The same of a company. Its contacts do not count. */
+/** The same of a company. Its contacts do not count, nor do their jobs. */
 function isCompanyUsed(db: Connection, importId: string): Sql {
   const has = (table: string, condition: Sql) => hasEntry(db, table, 'company_id', condition)
+  const isOfOther = sql`user_of.deleted_at is null and exists (
+    select from contacts worker
+    where worker.organization_id = ${db.organization} and worker.id = user_of.contact_id and worker.deleted_at is null
+      and worker.import_id is distinct from ${importId}::uuid)`
   return sql`(${hasEntry(db, 'record_changes', 'record_id', byOthers(importId))}
-    or ${has('deals', stays)} or ${has('tasks', stays)} or ${has('notes', isWritten)})`
+    or ${has('deals', stays)} or ${has('tasks', stays)} or ${has('notes', isWritten)}
+    or ${has('employments', isOfOther)})`
 }
 
 export interface CreatedContact {

@@ -1,7 +1,8 @@
 import type { messages as english } from '../en/of-records.ts'
 import deals from './deals.json'
+import employments from './employments.json'
 import erasing from './erasing.json'
 import suggestions from './suggestions.json'
 import timeline from './timeline.json'
 
-export const messages: typeof english = { deals, erasing, suggestions, timeline }
+export const messages: typeof english = { deals, employments, erasing, suggestions, timeline }

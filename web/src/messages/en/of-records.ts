@@ -1,6 +1,7 @@
 import deals from './deals.json'
+import employments from './employments.json'
 import erasing from './erasing.json'
 import suggestions from './suggestions.json'
 import timeline from './timeline.json'
 
-export const messages = { deals, erasing, suggestions, timeline }
+export const messages = { deals, employments, erasing, suggestions, timeline }

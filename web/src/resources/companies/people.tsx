@@ -10,6 +10,8 @@ import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Title } from '../../views/value.tsx'
 import styles from '../../views/sections.module.css'
+import { jobsQuery } from '../employment-data.ts'
+import { Jobs } from './jobs.tsx'
 
 const shownPeople = 10
 
@@ -30,10 +32,19 @@ const peopleQuery = (companyId: string) =>
     meta: { follows: about(companyId, 'contact') },
   })
 
-export const loadPeople = (companyId: string): Promise<void> => queryClient.prefetchQuery(peopleQuery(companyId))
+export const loadPeople = (companyId: string): Promise<unknown> =>
+  Promise.all([queryClient.prefetchQuery(peopleQuery(companyId)), queryClient.prefetchQuery(jobsQuery(companyId))])
+
+/** The contacts of a company, and who works or worked there. */
+export const People = ({ record }: { record: RecordData }) => (
+  <>
+    <Contacts record={record} />
+    <Jobs record={record} />
+  </>
+)
 
 /** The first contacts of a company, with a link to the filtered list of all. */
-export function People({ record }: { record: RecordData }) {
+function Contacts({ record }: { record: RecordData }) {
   const t = useTranslations('record')
   const contacts = useResource('contacts')
   const { data, error, refetch } = useQuery(peopleQuery(record.id))

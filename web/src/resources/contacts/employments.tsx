@@ -1,50 +1,119 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
-import { useFormatter, useTranslations } from 'use-intl'
-import { type Schemas, send } from '../../api/client.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Ellipsis, Pencil, Plus, Trash2 } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
-import type { RecordData } from '../../api/schema.ts'
-import { about } from '../../live/refetch.ts'
+import { type RecordData, useResource } from '../../api/schema.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
+import { returnFocus } from '../../ui/focus.ts'
+import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Avatar } from '../../ui/tag.tsx'
+import { offerUndo } from '../../ui/undo.ts'
+import { reportFailure } from '../../views/changes.ts'
 import styles from '../../views/sections.module.css'
-
-type Employment = Schemas['Employment']
-
-const employmentsQuery = (contactId: string) =>
-  queryOptions({
-    queryKey: ['employments', contactId],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: '100' })
-      return (await send<Employment[]>('GET', `/v5/contacts/${contactId}/employments`, { query, signal })).body
-    },
-    meta: { follows: about(contactId, 'employment') },
-  })
+import { type Employment, employmentsChanged, employmentsQuery, usePeriod } from '../employment-data.ts'
+import { EmploymentDialog } from './employment-dialog.tsx'
 
 export const loadEmployments = (contactId: string): Promise<void> =>
   queryClient.prefetchQuery(employmentsQuery(contactId))
 
-/** A contact's current and past employments. */
+/** A contact's current and past employments, which can be added, changed and deleted. */
 export function Employments({ record }: { record: RecordData }) {
-  const t = useTranslations('record')
-  const format = useFormatter()
+  const t = useTranslations('employments')
+  const section = useTranslations('record')
   const { data, error, refetch } = useQuery(employmentsQuery(record.id))
+  const mayCreate = useResource('employments')?.permissions.create === true
+  const [edited, setEdited] = useState<Employment | 'new'>()
+  const addButton = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setEdited(undefined)
+    returnFocus(null, () => addButton.current?.focus())
+  }
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (data?.length === 0) return <p className={styles.soft}>{t('noEmployments')}</p>
-  const month = (text: string | null) =>
-    text === null ? undefined : format.dateTime(new Date(`${text}-15T12:00:00Z`), { year: 'numeric', month: 'short' })
-  const period = ({ start, end, current }: Employment) =>
-    [month(start), current ? t('present') : month(end)].filter(Boolean).join(' – ')
   return (
-    <List label={t('employments')}>
-      {(data ?? []).map((employment) => (
-        <ListRow
-          key={employment.id}
-          leading={<Avatar name={employment.organization} isSquare />}
-          title={[employment.title, employment.organization].filter(Boolean).join(' · ')}
-          text={period(employment)}
-        />
-      ))}
-    </List>
+    <>
+      {data?.length === 0 && <p className={styles.soft}>{section('noEmployments')}</p>}
+      {data && data.length > 0 && (
+        <List label={section('employments')}>
+          {data.map((employment) => (
+            <EmploymentRow key={employment.id} employment={employment} onEdit={() => setEdited(employment)} />
+          ))}
+        </List>
+      )}
+      {mayCreate && (
+        <div>
+          <Button ref={addButton} icon={Plus} onClick={() => setEdited('new')}>
+            {t('add')}
+          </Button>
+        </div>
+      )}
+      {edited !== undefined && (
+        <EmploymentDialog contactId={record.id} employment={edited === 'new' ? undefined : edited} onClose={close} />
+      )}
+    </>
   )
+}
+
+function EmploymentRow({ employment, onEdit }: { employment: Employment; onEdit(): void }) {
+  const t = useTranslations('employments')
+  const common = useTranslations('common')
+  const periodOf = usePeriod()
+  const may = useResource('employments')?.permissions
+  const { organization, title, company } = employment
+  const name = [title, organization].filter(Boolean).join(' · ')
+  return (
+    <ListRow
+      leading={<Avatar name={organization} isSquare />}
+      title={
+        company ? (
+          <>
+            {title !== null && `${title} · `}
+            <Link to="/$resource/$recordId" params={{ resource: 'companies', recordId: company.id }}>
+              {organization}
+            </Link>
+          </>
+        ) : (
+          name
+        )
+      }
+      text={periodOf(employment)}
+    >
+      {(may?.update || may?.delete) && (
+        <Menu trigger={<IconButton icon={Ellipsis} label={t('actionsFor', { name })} />}>
+          <MenuItem icon={Pencil} disabled={!may.update} onSelect={onEdit}>
+            {t('edit')}
+          </MenuItem>
+          <MenuItem
+            icon={Trash2}
+            isDanger
+            disabled={!may.delete}
+            onSelect={() => void remove(employment, t('deleted', { name }), t('notDeleted'))}
+          >
+            {common('delete')}
+          </MenuItem>
+        </Menu>
+      )}
+    </ListRow>
+  )
+}
+
+async function remove({ id, contactId }: Employment, done: string, failed: string): Promise<void> {
+  const path = `/v5/contacts/${contactId}/employments/${id}`
+  const act = async (action: () => Promise<unknown>) => {
+    try {
+      await action()
+    } catch (reason) {
+      reportFailure(failed, reason)
+    } finally {
+      await employmentsChanged()
+    }
+  }
+  await act(async () => {
+    await send('DELETE', path)
+    offerUndo(done, () => act(() => send('POST', `${path}/restore`)))
+  })
 }

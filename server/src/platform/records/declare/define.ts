@@ -47,6 +47,13 @@ export interface Link {
   fields: Fields
 }
 
+/** One of the two kinds of records that a resource connects. `name`: for filters of the other kind. */
+export interface Connected {
+  resource: Resource
+  column: string
+  name: string
+}
+
 export interface RecordLimit {
   max: number
   /** The SQL condition of the records that count. */
@@ -123,6 +130,8 @@ export interface Resource<F extends Fields = Fields> {
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
+  /** Each record names one of both kinds, like a link: filters of one kind can test the records of the other. */
+  connects?: readonly [Connected, Connected]
   /** Its changes are stored as long as a history, in which these fields do not appear; those of others, as long as the feed. */
   history?: { except: readonly string[] }
   /** False if the feed leaves its changes out; it has those of every other resource outside of the directory. */

@@ -1,4 +1,4 @@
-import { camelCase, columnOf, listedAcrossParents, type Resource } from './define.ts'
+import { camelCase, columnOf, type Connected, listedAcrossParents, type Resource } from './define.ts'
 import { linkTable } from './links.ts'
 
 /** The records of another resource that belong to a record, which filters can test: `some` or `none` of them. */
@@ -25,8 +25,8 @@ interface ByLink extends ByColumn {
 export type Relations = (resource: Resource) => Readonly<Record<string, Relation>>
 
 /**
- * The relations that follow from the declarations of the listed resources: a reference with a `table`, a parent, and
- * links, each in both directions. Only between records (`roleGroup`): people and teams have their own rules of access.
+ * The relations that follow from the declarations of the listed resources: a reference with a `table`, a parent, links,
+ * and what a resource connects, each in both directions. Only between records (`roleGroup`): people and teams have their own rules of access.
  */
 export function relationsAmong(listed: readonly Resource[]): Relations {
   const byTable = new Map(mainLists(listed).map((resource) => [resource.table, listedAcrossParents(resource)]))
@@ -47,6 +47,12 @@ export function relationsAmong(listed: readonly Resource[]): Relations {
       const back = camelCase(isOnly ? resource.name : `${resource.name}-${name}`)
       add(table, { name: back, resource, by: { ...by, here: by.there, there: by.here } })
     }
+    for (const [one, other] of connectedBy(resource)) {
+      const listed = byTable.get(other.resource.table)
+      if (!listed) continue
+      const by = { linkTable: resource.table, here: one.column, there: other.column }
+      add(one.resource.table, { name: other.name, resource: listed, by })
+    }
   }
   return ({ table }) => relations.get(table) ?? {}
 }
@@ -57,6 +63,9 @@ function mainLists(listed: readonly Resource[]): readonly Resource[] {
   const sorted = [...records].sort((left, right) => Number(Boolean(left.parent)) - Number(Boolean(right.parent)))
   return sorted.filter((resource) => sorted.find(({ table }) => table === resource.table) === resource)
 }
+
+const connectedBy = ({ connects }: Resource): (readonly [Connected, Connected])[] =>
+  connects ? [connects, [connects[1], connects[0]]] : []
 
 interface Connection {
   name: string

@@ -97,7 +97,9 @@ function relatedSql(related: RelatedFilter, scope: Scope): Sql {
   const organization = organizationOf(scope, sql`${here}.organization_id`)
   const inner = { ...scope, organization }
   const isJoined = targetsOf(filter).some((target) => needsJoin(resource, target))
-  const embedded = isJoined ? joins(resource, inner, relatedAlias) : raw('')
+  // An outer join that names the outer record could only run once for each of them.
+  const own = { ...scope, organization: organizationOf(scope, sql`${there}.organization_id`) }
+  const embedded = isJoined ? joins(resource, own, relatedAlias) : raw('')
   const conditions = filterSql(resource, filter, scope)
   // Not every planner accepts a related record that cannot exist.
   if (conditions.includes(never)) return never
