@@ -70,6 +70,7 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',
+    'contact_emails',
     'contact_edits',
     'contact_edited_values',
     'company_edits',

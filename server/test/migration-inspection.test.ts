@@ -8,6 +8,10 @@ const lastOfFirstRelease = 9
 
 /** What migrations do to processes of the previous release, and why it fails no request. Every entry is needed. */
 const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '0016_contact_addresses.sql': {
+    'replaces function contact_document':
+      'It renders two properties more. The previous release passes them on, and leaves stored renderings of the new version alone.',
+  },
   '0014_push.sql': {
     'drops constraint mails_kind_check': 'The next statement adds it again, with one kind more.',
     'may refuse rows of mails: constraint mails_kind_check':

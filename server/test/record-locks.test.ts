@@ -239,6 +239,28 @@ test('a suggestion that is being decided does not end with its note', async () =
   expect((await read(`/v5/suggestions/${suggestion.id}`)).status).toBe('rejected')
 })
 
+test('a contact gets no address that becomes a further one of another contact', async () => {
+  const [ada, bob] = [await create('/v5/contacts', { name: 'Ada' }), await create('/v5/contacts', { name: 'Bob' })]
+  for (const [address, status, send] of [
+    ['k1@example.com', 409, () => call('PATCH', `/v5/contacts/${bob.id}`, { body: { email: 'k1@example.com' } })],
+    ['k2@example.com', 409, () => call('POST', '/v5/contacts', { body: { email: 'k2@example.com' } })],
+  ] as const) {
+    const former = await create('/v5/contacts', { name: 'Former', email: address })
+    await call('PATCH', `/v5/contacts/${former.id}`, { body: { email: null } })
+    const entries = JSON.stringify([{ address, key: address }])
+    const held = {
+      lock: lockOf('root_contacts', former.rootContactId),
+      meanwhile: sql`with marked as (
+          update root_contacts set is_further = true where id = ${uuidOf(former.rootContactId)}),
+        given as (update contacts set emails = ${entries}::jsonb where id = ${uuidOf(ada.id)})
+        insert into contact_emails (organization_id, email_key, team_id, contact_id)
+        select organization_id, ${address}, team_id, id from contacts where id = ${uuidOf(ada.id)}`,
+    }
+    const refused = await locks.whileHeld(held, send)
+    expect([refused.status, refused.body.details[0].id]).toEqual([status, ada.id])
+  }
+})
+
 test('nothing is removed of an import that is being enabled', async () => {
   const imported = await create('/v5/imports', { name: 'Unwanted' })
   await call('POST', `/v5/imports/${imported.id}/disable`)

@@ -149,7 +149,10 @@ const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.name': ['firstName', 'lastName'],
   'contacts.firstName': ['name'],
   'contacts.lastName': ['name'],
-  'contacts.email': ['rootContactId'],
+  'contacts.email': ['rootContactId', 'emails'],
+  'contacts.emails': ['rootContactId', 'email'],
+  'contacts.phone': ['phones'],
+  'contacts.phones': ['phone'],
   'notes.body': ['reasoningQueuedAt'],
   'deals.pipelineId': ['stageId', ...ofStage],
   'deals.stageId': ['pipelineId', ...ofStage],
@@ -211,7 +214,13 @@ export function variedBody(resource: Resource, index: number, references: Refere
 /** A value that the field stores unchanged; different for each index, as far as possible. */
 export function sampleValue(resource: Resource, name: string, index: number, references: References): JsonValue {
   const field = fieldOf(resource, name)
-  const { schema, databaseType } = field
+  const { schema, databaseType, list } = field
+  // The primary entry alone, which has the same address as the sample of the field with it.
+  if (list) {
+    const address = sampleValue(resource, list.primary, index, references)
+    const more = Object.fromEntries(list.moreNames.map((more) => [more, null]))
+    return [{ [list.item]: address, kind: cycle(['work', 'personal', 'mobile'], index), primary: true, ...more }]
+  }
   if (field.idPrefix !== undefined) {
     return cycle(references[`${field.idPrefix} of ${resource.name}`] ?? idsOf(references, field.idPrefix), index)
   }

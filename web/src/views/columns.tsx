@@ -37,7 +37,7 @@ function describedProperties(resource: ResourceSchema): Property[] {
   const currencyField = resource.fields.find(({ type }) => type === 'currency')?.name
   const throughs = new Set(resource.embedded.map(({ through }) => through))
   const fields = resource.fields.flatMap((field): Property[] => {
-    if (field.type === 'properties' || field.type === 'document' || hidden.includes(field.name)) return []
+    if (['properties', 'document', 'emails', 'phones'].includes(field.type) || hidden.includes(field.name)) return []
     if ('declared' in field && field.declared.isArchived) return []
     const embedded = resource.embedded.find(({ through }) => through === field.name)
     if (embedded && field.type === 'reference') return [embeddedProperty(embedded, field)]
@@ -168,7 +168,9 @@ const icons: Readonly<Record<Property['type'], LucideIcon>> = {
   text: Type,
   longText: TextAlignStart,
   email: AtSign,
+  emails: AtSign,
   phone: Phone,
+  phones: Phone,
   url: LinkIcon,
   domain: Globe,
   handle: AtSign,

@@ -110,7 +110,7 @@ function analysisOf(interpretation: Interpretation, source: Source): Analysis {
 function inputHash(note: Note, facts: NoteFacts, model: string | null): string {
   const { localTime, ...shared } = sharedFacts(facts)
   const day = localTime.slice(0, 10)
-  const own = { contactEmail: facts.contactEmail, contactPhone: facts.contactPhone, zone: timeZoneOf(facts) }
+  const own = { contactEmails: facts.contactEmails, contactPhones: facts.contactPhones, zone: timeZoneOf(facts) }
   const input = [analysedText(note), { ...shared, ...own, day }, rulesVersion, promptVersion, model]
   return createHash('sha256').update(JSON.stringify(input)).digest('hex')
 }

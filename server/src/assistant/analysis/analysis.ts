@@ -130,9 +130,9 @@ export interface NoteFacts {
   /** IANA names. Dates are in the contact's zone, or in the organization's if that is unknown. */
   contactTimeZone: string | null
   organizationTimeZone: string
-  /** The contact's own address and number, which are not a new contact. They are not sent to a model. */
-  contactEmail: string | null
-  contactPhone: string | null
+  /** The contact's own addresses and numbers, which are not a new contact. They are not sent to a model. */
+  contactEmails: readonly string[]
+  contactPhones: readonly string[]
   stageKind: StageKind | null
   hasOwner: boolean
   openTasks: number

@@ -87,14 +87,14 @@ test('addresses, numbers and names must be in the note as a whole', () => {
 
 test('the contact is not a new contact', () => {
   const action: Action = { type: 'add_contact', params: { email: 'ann.lee@birch.example' }, ...common }
-  const own = { ...facts, contactEmail: 'Ann.Lee@Birch.example' }
+  const own = { ...facts, contactEmails: ['other@birch.example', 'Ann.Lee@Birch.example'] }
   const given: Interpretation = { intent: 'referral', language: 'en', actions: [action], suspicious: false }
   expect(verify(given, { organizationId: 'one', text }, own).actions).toEqual([])
   expect(verify(given, { organizationId: 'one', text }, facts).actions).toEqual([action])
   const phone: Action = { type: 'add_contact', params: { phone: '+49 30 1234567' }, ...common }
   const withPhone = { ...given, actions: [phone] }
   expect(verify(withPhone, { organizationId: 'one', text }, facts).actions).toEqual([phone])
-  const ownPhone = { ...facts, contactPhone: '+49301234567' }
+  const ownPhone = { ...facts, contactPhones: ['+49307654321', '+49301234567'] }
   expect(verify(withPhone, { organizationId: 'one', text }, ownPhone).actions).toEqual([])
 })
 

@@ -20,7 +20,7 @@ import {
 import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait, withoutLinks } from './rules/actions.ts'
 import { datesIn, latestDate } from './rules/dates/dates.ts'
-import { isSamePhone } from './rules/details.ts'
+import { isOwnEmail, isOwnPhone } from './rules/details.ts'
 import { sentencesOf } from './rules/text.ts'
 import { isWholeIn, isWordingSupported } from './wording.ts'
 
@@ -118,8 +118,8 @@ function areParamsSupported(
     case 'add_contact': {
       const { name, email, phone } = action.params
       if (name === undefined && email === undefined && phone === undefined) return false
-      const isOther = email === undefined || email.toLowerCase() !== facts.contactEmail?.toLowerCase()
-      const isOtherPhone = phone === undefined || !isSamePhone(phone, facts.contactPhone)
+      const isOther = email === undefined || !isOwnEmail(email, facts)
+      const isOtherPhone = phone === undefined || !isOwnPhone(phone, facts)
       return (
         isOther &&
         isOtherPhone &&

@@ -94,8 +94,8 @@ interface NoteRow {
   revision: number
   text: string
   contactTimeZone: string | null
-  contactEmail: string | null
-  contactPhone: string | null
+  contactEmails: string[]
+  contactPhones: string[]
   stageKind: StageKind | null
   hasOwner: boolean
   openTasks: number
@@ -107,7 +107,8 @@ async function readNotes(transaction: Transaction, attempts: ReadonlyMap<string,
   const zone = await readTimeZone(transaction)
   const rows = await transaction.query<NoteRow>(sql`
     select note.id, note.revision, left(note.body, ${maxTextLength}) as text, contact.time_zone as "contactTimeZone",
-      contact.email as "contactEmail", contact.phone as "contactPhone", now(),
+      address_texts(contact.email, contact.emails, 'address') as "contactEmails",
+      address_texts(contact.phone, contact.phones, 'number') as "contactPhones", now(),
       coalesce(deal.status, (select 'open' from deals other
         where other.organization_id = ${organization} and other.deleted_at is null and other.status = 'open'
           and (other.company_id = note.company_id or exists (select from deal_contacts link

@@ -2,16 +2,19 @@ import type { BodyError } from '../../platform/model/errors.ts'
 import type { Prepared } from '../../platform/records/declare/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { trimmed } from '../../platform/model/text.ts'
+import { prepareAddresses } from './addresses.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Maximum number of characters of a first or last name. */
 export const maxNamePartLength = 250
 
 /** Rules of contacts that the declaration cannot express: name parts, the email key, and the required fields. */
-export function prepareContact(values: JsonObject, current: JsonObject | undefined): Prepared {
+export function prepareContact(sent: JsonObject, current: JsonObject | undefined): Prepared {
+  const addresses = prepareAddresses(sent, current)
+  const { values } = addresses
   const withNames: JsonObject = { ...values, ...deriveNames(values, current) }
   const result: JsonObject = { ...current, ...withNames }
-  const errors: BodyError[] = []
+  const errors: BodyError[] = [...addresses.errors]
   if (result.email === null && result.phone === null && result.name === null) {
     const field = current
       ? (Object.keys(values).find((name) => name === 'email' || name === 'phone') ?? 'name')
@@ -25,10 +28,12 @@ export function prepareContact(values: JsonObject, current: JsonObject | undefin
       message: `expected at most ${maxNamePartLength} characters each in its first and last part`,
     })
   }
+  const { hidden } = addresses
   const { email } = values
   // An unchanged address keeps its root contact; a contact without an address would get a new one.
-  if (email === undefined || (current && email === current.email)) return { values: withNames, errors }
-  return { values: withNames, hidden: { email_key: typeof email === 'string' ? emailKey(email) : null }, errors }
+  if (email === undefined || (current && email === current.email)) return { values: withNames, hidden, errors }
+  const key = typeof email === 'string' ? emailKey(email) : null
+  return { values: withNames, hidden: { ...hidden, email_key: key }, errors }
 }
 
 /** Whether the request changes the field. In a new record, null means that the field was not sent. */

@@ -16,9 +16,11 @@ import {
   url,
   stringList,
 } from '../../platform/records/declare/fields.ts'
+import { emailList, phoneList } from '../../platform/records/declare/address-lists.ts'
 import { properties } from '../../platform/records/declare/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import { sql } from '../../platform/model/sql.ts'
 import { companies } from '../companies/resource.ts'
 import { teams } from '../../identity/teams/resource.ts'
 import { maxNamePartLength, prepareContact } from './prepare.ts'
@@ -55,15 +57,38 @@ export const contacts = defineResource({
   hasViews: true,
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
+  // In the words of the index.
+  searchFurther: {
+    text: (record) => sql`further_text(${record}.emails, ${record}.phones)`,
+    has: (record) => sql`(${record}.emails is not null or ${record}.phones is not null)`,
+  },
   subtitleFields: ['employmentTitle', 'company.name'],
   hidden: { email_key: 'text', erased_at: 'timestamptz' },
-  renderingVersion: 1,
+  renderingVersion: 2,
   history: { except: [] },
   ownEventKinds: ['blocked', 'unblocked'],
   eventKind: ({ columns: { blocked_at: blocked } }) =>
     blocked === undefined ? undefined : blocked === null ? 'unblocked' : 'blocked',
   reach: ownedBy('ownerId', 'teamId'),
-  uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
+  uniques: {
+    contacts_email_unique: {
+      field: 'email',
+      columns: ['email_key', 'team_id'],
+      alsoIn: { table: 'contact_emails', owner: 'contact_id' },
+    },
+  },
+  updateOptions: {
+    keepFormerEmail: flag({
+      label: 'Keep the former email',
+      description: 'True to keep the address that a new `email` replaces, as a further one of `emails`',
+      nullable: false,
+    }),
+    keepFormerPhone: flag({
+      label: 'Keep the former phone',
+      description: 'The same for `phone` and `phones`',
+      nullable: false,
+    }),
+  },
   prepare: prepareContact,
   embedded: {
     company: {
@@ -83,9 +108,20 @@ export const contacts = defineResource({
       searched: true,
       lookup: { column: 'email_key', key: emailKey },
     }),
+    emails: emailList({
+      label: 'Emails',
+      description:
+        'All email addresses, in order. `email` is the primary one. Each is unique within the team. A change replaces the whole list',
+      primary: 'email',
+    }),
     firstName: text({ label: 'First name', max: maxNamePartLength, searched: true }),
     lastName: text({ label: 'Last name', max: maxNamePartLength, order: 'indexed', searched: true }),
     phone: phone({ label: 'Phone', searched: true }),
+    phones: phoneList({
+      label: 'Phones',
+      description: 'All phone numbers, in order. `phone` is the primary one. A change replaces the whole list',
+      primary: 'phone',
+    }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
     lastActivityAt: timestamp({

@@ -24,7 +24,14 @@ export function leaveRootContacts(transaction: Transaction, ids: readonly string
       ids,
       sql`insert into root_contacts_left (organization_id, id)
         select ${organizationOf(transaction, raw('organization_id'))}, root_contact_id from contacts
-        where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')} returning id`,
+        where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')}
+        union all
+        select ${organizationOf(transaction, raw('root.organization_id'))}, root.id
+        from contacts contact, jsonb_array_elements(contact.emails) entry, root_contacts root
+        where contact.organization_id = ${transaction.organization} and ${isOneOf(raw('contact.id'), ids, 'uuid')}
+          and contact.emails is not null
+          and root.organization_id = ${transaction.organization} and root.email_key = entry.value ->> 'key'
+        returning id`,
     ),
   )
 }
@@ -41,6 +48,9 @@ export async function deleteOrphanedRootContacts(transaction: Transaction, keys:
     where organization_id = ${transaction.organization} and id = any(${lockedIds}::uuid[]) and not exists (
       select from contacts where contacts.organization_id = ${transaction.organization}
         and contacts.root_contact_id = root.id)
+      and not exists (
+        select from contact_emails further where further.organization_id = ${transaction.organization}
+          and further.email_key = root.email_key)
     returning id`)
   // Root contacts that are locked elsewhere are checked again later.
   await transaction.query(sql`

@@ -8,6 +8,7 @@ import { emailKey } from '../../platform/model/normalizers.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { assignTeams, findDefaultTeam } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
+import { furtherAfter, markFurther, movesAddresses, syncFurther, touchesFurther } from './identities.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
 import { leaveRootContacts } from './retention-store.ts'
 import type { PendingChange, SingleStatementCreate, WriteSteps } from '../../platform/records/declare/changes.ts'
@@ -15,6 +16,13 @@ import type { PendingChange, SingleStatementCreate, WriteSteps } from '../../pla
 function steps(): WriteSteps {
   let defaultTeam: Promise<string> | undefined
   let roots: Promise<RootContact[]> | undefined
+  /** Primary addresses that are, or were, further ones of other contacts. */
+  const shared = new Set<string>()
+  const ensure = async (transaction: Transaction, emails: readonly string[]) => {
+    const found = await ensureRootContacts(transaction, emails)
+    for (const { email_key: key, is_further: isFurther } of found) if (key !== null && isFurther) shared.add(key)
+    return found
+  }
   return {
     referable,
     async readAhead(transaction, changes) {
@@ -22,21 +30,32 @@ function steps(): WriteSteps {
       const withoutTeam = created.filter(({ values }) => (values.teamId ?? null) === null)
       if (withoutTeam.length > 0) defaultTeam = findDefaultTeam(transaction)
       const emails = changes.flatMap(({ values: { email } }) => (typeof email === 'string' ? [emailKey(email)] : []))
-      if (emails.length > 0) roots = ensureRootContacts(transaction, emails)
+      if (emails.length > 0) roots = ensure(transaction, emails)
       await Promise.all([defaultTeam, roots])
     },
     async beforeWrite(transaction, pending) {
       for (const { before, columns } of pending) if (!before) columns.source = sourceOf(transaction.actor)
-      const left = pending.filter(({ before, columns }) => before && 'email_key' in columns).map(({ id }) => id)
-      leaveRootContacts(transaction, left)
+      const left = pending.filter(({ before, columns }) => before && ('email_key' in columns || 'emails' in columns))
+      leaveRootContacts(
+        transaction,
+        left.map(({ id }) => id),
+      )
+      const moved = movedKeys(pending)
       // Sent together.
       await Promise.all([
         assignTeams(transaction, pending, () => (defaultTeam ??= findDefaultTeam(transaction))),
-        assignRootContacts(transaction, pending, await roots),
+        assignRootContacts(pending, {
+          known: await roots,
+          ensure: (keys) => ensure(transaction, keys),
+          insert: (people) => insertRootContacts(transaction, people),
+        }),
+        moved.length > 0 ? ensure(transaction, moved) : undefined,
       ])
+      markFurther(transaction, pending.filter(touchesFurther).flatMap(furtherAfter))
     },
     followWrite(transaction, pending) {
       syncExternalIds(transaction, contacts, pending)
+      syncFurther(transaction, pending, [...shared])
       storeEdits(transaction, contacts, pending, ['tags', 'externalIds'])
     },
     singleStatement,
@@ -44,7 +63,7 @@ function steps(): WriteSteps {
 }
 
 const singleStatement: SingleStatementCreate = {
-  applies: (_, pending) => !touchesExternalIds(pending),
+  applies: (_, pending) => !touchesExternalIds(pending) && furtherAfter(pending).length === 0,
   storesEdits: true,
   // Id for a new root contact. If one with this email exists, it is locked instead, so that no purge deletes it
   // meanwhile.
@@ -55,7 +74,9 @@ const singleStatement: SingleStatementCreate = {
   tables: (organization) => sql`person as (
       insert into root_contacts (organization_id, id, email_key)
       select ${organization}, root_contact_id, email_key from input
-      on conflict (organization_id, email_key) do update set email_key = excluded.email_key returning id)`,
+      on conflict (organization_id, email_key) do update set email_key = excluded.email_key returning id, is_further)`,
+  // The statement cannot see who took it as a further address while it waited for the row.
+  condition: sql`not (select is_further from person)`,
   columns: {
     root_contact_id: () => sql`(select id from person)`,
     source: () => sql`input.source`,
@@ -77,21 +98,19 @@ export const teamContactStore = standardStore(teamContacts, steps)
  * person in two teams share it. A contact without an address gets its own. `known`: those that exist.
  */
 async function assignRootContacts(
-  transaction: Transaction,
   pending: readonly PendingChange[],
-  known: readonly RootContact[] = [],
+  { known = [], ensure, insert }: Roots,
 ): Promise<void> {
   const changed = pending.filter(({ before, columns }) => !before || 'email_key' in columns)
   if (changed.length === 0) return
   const changedWithoutEmail = changed.filter(({ columns }) => typeof columns.email_key !== 'string')
   const rootsWithoutEmail = changedWithoutEmail.map(() => ({ id: newId(), email_key: null }))
-  if (rootsWithoutEmail.length > 0) insertRootContacts(transaction, rootsWithoutEmail)
+  if (rootsWithoutEmail.length > 0) insert(rootsWithoutEmail)
   const keys = new Set(changed.flatMap(({ columns }) => columns.email_key ?? []).map(String))
   const byKey = new Map(known.map(({ id, email_key: key }) => [key, id]))
   const missing = () => [...keys].filter((key) => !byKey.has(key))
   // A purge may delete a root contact between the two statements; it is then created again.
-  while (missing().length > 0)
-    for (const { id, email_key: key } of await ensureRootContacts(transaction, missing())) byKey.set(key, id)
+  while (missing().length > 0) for (const { id, email_key: key } of await ensure(missing())) byKey.set(key, id)
   for (const one of changed) {
     const { email_key: key } = one.columns
     const id = typeof key === 'string' ? byKey.get(key) : rootsWithoutEmail.shift()?.id
@@ -100,12 +119,30 @@ async function assignRootContacts(
   }
 }
 
+interface Roots {
+  known: readonly RootContact[] | undefined
+  ensure: (keys: readonly string[]) => Promise<RootContact[]>
+  insert: (people: readonly Pick<RootContact, 'id' | 'email_key'>[]) => void
+}
+
 interface RootContact {
   id: string
   email_key: string | null
+  is_further: boolean
 }
 
-/** Creates the missing root contacts of these addresses, and returns those that exist now. */
+/** The primary addresses of contacts that are restored or get another team. */
+const movedKeys = (pending: readonly PendingChange[]): string[] =>
+  pending.flatMap((change) => {
+    const { before, columns } = change
+    if (!before || !movesAddresses(change) || (columns.deleted_at ?? null) !== null || 'email_key' in columns) return []
+    return typeof before.email === 'string' ? [emailKey(before.email)] : []
+  })
+
+/**
+ * Creates the missing root contacts of these addresses, and returns those that exist now. They are locked: who gives a
+ * contact one of the addresses otherwise, waits (`identities.ts`).
+ */
 function ensureRootContacts(transaction: Transaction, emails: readonly string[]): Promise<RootContact[]> {
   const keys = [...new Set(emails)].sort()
   // Both statements are sent without waiting in between.
@@ -117,13 +154,14 @@ function ensureRootContacts(transaction: Transaction, emails: readonly string[])
     preparedForOne(
       keys,
       sql`
-        select id, email_key from root_contacts
-        where organization_id = ${transaction.organization} and ${isOneOf(raw('email_key'), keys, 'text')}`,
+        select id, email_key, is_further from root_contacts
+        where organization_id = ${transaction.organization} and ${isOneOf(raw('email_key'), keys, 'text')}
+        order by email_key for no key update`,
     ),
   )
 }
 
-function insertRootContacts(transaction: Transaction, roots: readonly RootContact[]): void {
+function insertRootContacts(transaction: Transaction, roots: readonly Pick<RootContact, 'id' | 'email_key'>[]): void {
   transaction.send(
     prepared(sql`
       insert into root_contacts (organization_id, id, email_key)

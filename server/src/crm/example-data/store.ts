@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Transaction } from '../../platform/database/database.ts'
+import { entriesOf, storedEntries } from '../../platform/records/declare/address-lists.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { identifier, sql } from '../../platform/model/sql.ts'
+import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import type { WrittenRecord } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -26,10 +27,14 @@ export async function findTaken(
   names: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const key = identifier(kind === 'companies' ? 'domain_key' : 'email_key')
+  const further = sql`
+    union all select email_key from contact_emails
+    where organization_id = ${transaction.organization} and email_key = any(${names}::text[])`
   // Lower-case ASCII without subdomains, so that each is its own key.
   const rows = await transaction.query<{ key: string }>(sql`
     select ${key} as key from ${identifier(kind)}
-    where organization_id = ${transaction.organization} and ${key} = any(${names}::text[]) and deleted_at is null`)
+    where organization_id = ${transaction.organization} and ${key} = any(${names}::text[]) and deleted_at is null
+    ${kind === 'contacts' ? further : raw('')}`)
   return new Set(rows.map((row) => row.key))
 }
 
@@ -54,10 +59,16 @@ const playedWith: ReadonlySet<string> = new Set(['done', 'stageId', 'pipelineId'
 /** A hash of what people can change of a record. */
 export function contentOf(resource: Resource, record: JsonObject): string {
   const names = Object.keys(resource.fields).filter(
-    (name) => resource.fields[name]?.writable === true && !playedWith.has(name),
+    (name) => resource.fields[name]?.writable === true && !playedWith.has(name) && !isImplied(resource, name, record),
   )
   const values = names.sort().map((name) => record[name] ?? null)
   return createHash('sha256').update(JSON.stringify(values)).digest('hex')
+}
+
+/** Does the list say no more than the field with the primary address? Release 0.1.0 had no lists. */
+const isImplied = ({ fields }: Resource, name: string, record: JsonObject): boolean => {
+  const list = fields[name]?.list
+  return list !== undefined && storedEntries(list, entriesOf(list, name, record)) === null
 }
 
 /** How many example records of each kind there are, without those that were deleted. */

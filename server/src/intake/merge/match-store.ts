@@ -94,6 +94,10 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     join contacts contact on contact.organization_id = ${transaction.organization}
       and contact.email_key = wanted.email_key and contact.team_id = wanted.team_id and contact.deleted_at is null
     union
+    select further.contact_id from ${recordset(addresses, 'wanted (team_id uuid, email_key text)')}
+    join contact_emails further on further.organization_id = ${transaction.organization}
+      and further.email_key = wanted.email_key and further.team_id = wanted.team_id
+    union
     select owner.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
     join contact_external_ids owner on owner.organization_id = ${transaction.organization}
       and owner.team_id = wanted.team_id and owner.provider = wanted.provider and owner.value = wanted.value

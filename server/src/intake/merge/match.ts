@@ -1,17 +1,28 @@
 import { digestOf, externalIdText } from '../../platform/records/write/edits.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import { furtherKeys } from '../../crm/contacts/identities.ts'
 import { domainKey } from '../../crm/companies/resource.ts'
 import { identityOf } from './company-identity.ts'
 import { type Draft, objectOf } from './draft.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
-/** Keys of a contact within its team, most reliable first: external ids, then the email address. */
+/** Keys of a contact within its team, most reliable first: external ids, then its email addresses. */
 export function contactKeys(contact: JsonObject, teamId: string): string[] {
-  const { email } = contact
+  const { email, emails } = contact
+  const addresses = [...(typeof email === 'string' ? [emailKey(email)] : []), ...furtherKeys(emails)]
   return [
     ...externalKeys(contact).map((key) => `contact ${teamId} ${key}`),
-    ...(typeof email === 'string' ? [`contact ${teamId} email ${emailKey(email)}`] : []),
+    ...addresses.map((key) => `contact ${teamId} email ${key}`),
   ]
+}
+
+/** The push without the address and the number that the contact has as further ones: they are stored. */
+export function withoutFurther(state: Readonly<JsonObject>, { ...pushed }: JsonObject): JsonObject {
+  const { email, phone } = pushed
+  if (typeof email === 'string' && furtherKeys(state.emails).includes(emailKey(email))) delete pushed.email
+  const numbers = Array.isArray(state.phones) ? (state.phones as JsonObject[]) : []
+  if (numbers.some((entry) => entry.number === phone)) delete pushed.phone
+  return pushed
 }
 
 /** The key of a contact that an earlier run of a row created. */

@@ -59,6 +59,29 @@ describe.each(policies)('with %s', (policy) => {
   })
 })
 
+test('a further address of a contact matches it, and is stored already', () => {
+  const { world: fixture, push } = imported()
+  push({ contact: { email, phone: '+49301234567' } })
+  const [[id = '', contact = {}] = []] = [...fixture.contacts]
+  const emails = [email, 'Ada@home.example'].map((address, index) => ({
+    address,
+    kind: null,
+    primary: index === 0,
+    bouncedAt: null,
+  }))
+  const phones = ['+49301234567', '+49307654321'].map((number, index) => ({ number, kind: null, primary: index === 0 }))
+  fixture.contacts.set(id, { ...contact, emails, phones })
+  const lead = { contact: { email: 'ada@HOME.example', phone: '+49307654321' } }
+  for (const policy of policies)
+    expect(push(lead, policy)).toMatchObject({ status: 'DUPLICATE', warnings: [], changes: [] })
+  expect(push({ contact: { email: 'ada@home.example', bio: 'Mathematician' } }, 'overwrite')).toMatchObject({
+    status: 'PROCESSED',
+    changes: [{ action: 'updated', after: { bio: 'Mathematician' } }],
+  })
+  expect(fixture.contacts.size).toBe(1)
+  expect(fixture.contacts.get(id)).toMatchObject({ email, emails, phones })
+})
+
 test('rows of one batch conflict with each other like separate pushes', () => {
   const { world: fixture, batch } = imported()
   const outcomes = batch(

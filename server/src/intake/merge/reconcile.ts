@@ -19,6 +19,7 @@ import {
   KeyedDrafts,
   searchKeys,
   loneExternalIds,
+  withoutFurther,
 } from './match.ts'
 import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stored.ts'
 import type { Lead } from '../payload/payload.ts'
@@ -210,7 +211,7 @@ class Batch {
     const draft = found ?? new Draft(contacts, newId(), { columns: { import_id: row.importId } })
     const pushedTags = Array.isArray(lead.contact.tags) ? lead.contact.tags.map(String) : []
     const incoming: JsonObject = {
-      ...lead.contact,
+      ...withoutFurther(draft.state, lead.contact),
       ...(tags.length + pushedTags.length > 0 && { tags: [...new Set([...pushedTags, ...tags])] }),
       ...(employer && { companyId: encodeId('com', employer.id) }),
     }

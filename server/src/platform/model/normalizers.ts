@@ -9,8 +9,8 @@ import type { JsonValue } from './json.ts'
 
 export { emailKey } from './internet-names.ts'
 
-/** The value to store, or the error if it is invalid. */
-export type Normalized = { value: JsonValue } | { error: string }
+/** The value to store, or the error if it is invalid; `at`: the path of what is wrong within the value. */
+export type Normalized = { value: JsonValue } | { error: string; at?: string }
 export type Normalize = (value: JsonValue) => Normalized
 
 const accept = (value: JsonValue): Normalized => ({ value })

@@ -58,8 +58,11 @@ function filtersOf(resource: Resource, components: Components): { known: Record<
 }
 
 /** The paths by which a list can be filtered; those into organization-defined keys begin with one of them. */
-export const pathsOf = ({ propertyNames, embedded, links }: Resource): string[] => [
-  ...propertyNames.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
+export const pathsOf = ({ propertyNames, fields, embedded, links }: Resource): string[] => [
+  ...propertyNames.flatMap((name) => {
+    const list = fields[name]?.list
+    return list ? [`${name}.${list.item}`] : (embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name])
+  }),
   ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
 ]
 

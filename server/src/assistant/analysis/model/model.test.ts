@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const facts = { ...factsFor('Europe/Berlin'), contactEmail: 'contact@birch.example', openTasks: 2 }
+const facts = { ...factsFor('Europe/Berlin'), contactEmails: ['contact@birch.example'], openTasks: 2 }
 // The rules take it for a referral, which shows which engine answered.
 const text = 'Meet Ann Lee (ann.lee@birch.example) in the lab, 3 December 14:00. 👋 Bring the samples.'
 

@@ -68,7 +68,7 @@ export function plainActions(reading: Reading): Action[] {
     .filter(({ meaning }) => meaning === 'try_again')
     .sort((one, other) => other.strength - one.strength)
   if (again) {
-    const phone = phoneIn(reading.text, { contactPhone: null })
+    const phone = phoneIn(reading.text, { contactPhones: [] })
     const common = { priority: 'normal', confidence: 0.6, evidence: spanOf(again) } as const
     return [
       { type: 'call', params: phone === undefined ? {} : { phone }, ...common, ...due(dateNear(reading, [again])) },
@@ -108,7 +108,7 @@ function conversation(reading: Reading, base: Common, reasons: readonly Match[])
   const call = reasons.find(({ meaning }) => meaning === 'call')
   const date = due(dateNear(reading, reasons))
   if (!call) return { type: 'schedule_meeting', params: {}, ...base, ...date }
-  const phone = phoneIn(reading.text, { contactPhone: null })
+  const phone = phoneIn(reading.text, { contactPhones: [] })
   return { type: 'call', params: phone === undefined ? {} : { phone }, ...base, evidence: spanOf(call), ...date }
 }
 

@@ -16,18 +16,23 @@ const fold = (text: string): string => text.toLowerCase()
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '').replace(/^0+/, '')
 
 /** The first address that is not the contact's own. */
-export const emailIn = (text: string, { contactEmail }: Pick<NoteFacts, 'contactEmail'>): string | undefined =>
-  [...text.matchAll(emailPattern)].map(([found]) => found).find((found) => fold(found) !== fold(contactEmail ?? ''))
+export const emailIn = (text: string, facts: Pick<NoteFacts, 'contactEmails'>): string | undefined =>
+  [...text.matchAll(emailPattern)].map(([found]) => found).find((found) => !isOwnEmail(found, facts))
+
+export const isOwnEmail = (email: string, { contactEmails }: Pick<NoteFacts, 'contactEmails'>): boolean =>
+  contactEmails.some((own) => fold(own) === fold(email))
 
 /** The first phone number that is not the contact's own, as it is written. */
-export const phoneIn = (text: string, { contactPhone }: Pick<NoteFacts, 'contactPhone'>): string | undefined =>
+export const phoneIn = (text: string, facts: Pick<NoteFacts, 'contactPhones'>): string | undefined =>
   [...text.matchAll(phonePattern)]
     .map(([found]) => found.trim())
-    .find((found) => !dateLike.test(found) && digitsOf(found).length >= 6 && !isSamePhone(found, contactPhone))
+    .find((found) => !dateLike.test(found) && digitsOf(found).length >= 6 && !isOwnPhone(found, facts))
 
 /** Numbers differ in their prefixes: `+49 30 1234567` is also `030 1234567`. */
-export function isSamePhone(one: string, other: string | null): boolean {
-  if (other === null) return false
+export const isOwnPhone = (phone: string, { contactPhones }: Pick<NoteFacts, 'contactPhones'>): boolean =>
+  contactPhones.some((own) => isSamePhone(phone, own))
+
+function isSamePhone(one: string, other: string): boolean {
   const [left, right] = [digitsOf(one), digitsOf(other)].sort((a, b) => a.length - b.length)
   return left !== undefined && right !== undefined && left.length >= 6 && right.endsWith(left)
 }

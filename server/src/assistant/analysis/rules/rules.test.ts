@@ -164,7 +164,7 @@ test('a new contact has the name, address and number of the note, and is not the
     email: 'eva.marx@birch.example',
     phone: '+49 30 1234567',
   })
-  const own = read('Wrong person. Best, ann@lee.example', { ...inBerlin, contactEmail: 'Ann@lee.example' })
+  const own = read('Wrong person. Best, ann@lee.example', { ...inBerlin, contactEmails: ['Ann@lee.example'] })
   expect(own.actions.map(({ type }) => type)).toEqual(['stop_campaign'])
 })
 

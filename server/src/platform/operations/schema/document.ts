@@ -21,7 +21,11 @@ export function documentOf(resource: Resource, keywords: ReadonlySet<string>): D
   if (version === undefined || resource.viewOf) return undefined
   const properties = Object.entries(fields)
     .filter(([name]) => isRendered(resource, name))
-    .map(([name, field]) => `    '"${name}":${textOf(field, `record.${quotedIf(keywords, columnOf(name))}`)}`)
+    .map(([name, field]) => {
+      const column = (of: string) => `record.${quotedIf(keywords, columnOf(of))}`
+      const { list } = field
+      return `    '"${name}":${list ? `' || ${list.sqlFunction}(${column(list.primary)}, ${column(name)})` : textOf(field, column(name))}`
+    })
   const body = `\nbegin\n  return '{' ||\n${properties.join(` || ',' ||\n`)};\nend\n`
   return { name: `${singular}_document`, table, body, version }
 }

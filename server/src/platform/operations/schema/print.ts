@@ -40,9 +40,16 @@ const statisticsOfTable = `
     attstattarget), '' order by attnum)
   from pg_attribute where attrelid = part.oid and attnum > 0 and attstattarget >= 0`
 
+/** An index can use a function that is created after its table. */
+function usesLaterFunction(index: string): string {
+  return `exists (select from pg_depend where classid = 'pg_class'::regclass and objid = ${index}.indexrelid
+    and refclassid = 'pg_proc'::regclass and refobjid > ${index}.indrelid)`
+}
+
 const indexesOfTable = `
   select string_agg(E'\\n' || pg_get_indexdef(indexrelid, 0, true) || ';', '' order by indexrelid)
-  from pg_index where indrelid = part.oid and not exists (select from pg_constraint where conindid = indexrelid and contype <> 'f')`
+  from pg_index where indrelid = part.oid and not exists (select from pg_constraint where conindid = indexrelid and contype <> 'f')
+    and not ${usesLaterFunction('pg_index')}`
 
 const objectsQuery = `
   (select text from (
@@ -51,6 +58,10 @@ const objectsQuery = `
       ' with (' || array_to_string(reloptions, ', ') || ')')
       || concat((${statisticsOfTable}), (${indexesOfTable}), (${keysToLaterTables})) as text
     from pg_class part where relnamespace = current_schema()::regnamespace and relkind = 'r' and ${notFromExtension('pg_class')}
+    union all
+    select indexrelid, pg_get_indexdef(indexrelid, 0, true) || ';' from pg_index
+    join pg_class part on part.oid = indrelid
+    where relnamespace = current_schema()::regnamespace and ${usesLaterFunction('pg_index')}
     union all
     select part.oid, format(E'create view %s as\\n%s', part.oid::regclass, pg_get_viewdef(part.oid, true))
     from pg_class part where relnamespace = current_schema()::regnamespace and relkind = 'v' and ${notFromExtension('pg_class')}

@@ -70,7 +70,7 @@ function columnsOf(resource: Resource): Column[] {
       return {
         name,
         type,
-        required: (parents.length === 1 && parents[0] === name) || (field ? !field.nullable : false),
+        required: (parents.length === 1 && parents[0] === name) || (field ? !field.nullable && !field.list : false),
         ...initialOf(field),
       }
     })

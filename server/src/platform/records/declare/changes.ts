@@ -104,6 +104,8 @@ export interface SingleStatementCreate {
   prepare?: (transaction: Transaction, pending: PendingChange) => void
   /** Common table expressions between `input` and the record. */
   tables?: (organization: Sql) => Sql
+  /** Without it, nothing is created, and the create is repeated with several statements. */
+  condition?: Sql
   /** The values of columns that do not come from `input` alone; of references, where the record has none. */
   columns?: Readonly<Record<string, (organization: Sql) => Sql>>
 }

@@ -62,6 +62,16 @@ export interface RecordLimit {
   lock: (organization: Sql) => Sql
 }
 
+export interface UniqueIndex {
+  /** The field for callers. */
+  field: string
+  columns: readonly string[]
+  /** True if case and accents are ignored. */
+  folded?: boolean
+  /** Another table whose records can have the value in columns of the same names, and its column with their ids. */
+  alsoIn?: { table: string; owner: string }
+}
+
 export interface Prepared {
   values: JsonObject
   /** Columns that callers never see, such as a folded address. */
@@ -101,12 +111,16 @@ export interface Resource<F extends Fields = Fields> {
   /** In the order of responses. */
   fields: F
   embedded: Record<string, Embedded>
+  /** What the body of a change can say besides fields. `prepare` gets it with the values, and removes it from them. */
+  updateOptions?: Fields
   /** The properties of a response, fields and embedded records, in order. */
   propertyNames: readonly string[]
   /** The fields that `query` searches, for the documentation; the search column must contain the same. */
   search: readonly string[]
   /** Embedded fields that `query` searches too, such as `company.name`. */
   searchEmbedded: readonly string[]
+  /** Text that `query` searches too but the search column lacks: a call, and which records have such text. */
+  searchFurther?: { text: (record: Sql) => Sql; has: (record: Sql) => Sql }
   /** `query` compares words with the beginnings of these keys: an index of texts costs more with every write. */
   searchKey?: { column: string; key: (word: string) => string }
   /**
@@ -116,8 +130,8 @@ export interface Resource<F extends Fields = Fields> {
   searchedWhenRead: readonly string[]
   /** Hidden columns that `prepare` sets, with their types. */
   hidden: Record<string, string>
-  /** By unique index: the field for callers, its columns, and whether case and accents are ignored. */
-  uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
+  /** By unique index. */
+  uniques: Record<string, UniqueIndex>
   /**
    * Version of the stored rendering (decision 10): increment it with each change that changes the text, as the check
    * demands. Worth its space if pages are read often.
@@ -262,7 +276,8 @@ export function initialValues(resource: Resource): Readonly<JsonObject> {
   const known = initials.get(resource)
   if (known) return known
   const entries = Object.entries(resource.fields).flatMap(([name, field]) =>
-    field.writable || field.initial !== undefined ? [[name, field.initial ?? null] as const] : [],
+    // A list of addresses follows the field with the primary one: null if none is sent.
+    field.writable || field.initial !== undefined ? [[name, field.list ? null : (field.initial ?? null)] as const] : [],
   )
   const initial = Object.freeze(Object.fromEntries(entries))
   initials.set(resource, initial)
@@ -283,7 +298,7 @@ export function narrowView<F extends Fields>(
     ]),
   )
   const { component, propertyNames, parent } = view
-  const { renderingVersion: _, ...rest } = resource
+  const { renderingVersion: _, updateOptions: __, ...rest } = resource
   return { ...rest, fields, component, propertyNames, parent, viewOf: resource, isRestorable: false, hasViews: false }
 }
 

@@ -20,6 +20,8 @@ export const fieldTypes = [
   'boolean',
   'timestamp',
   'list',
+  'emails',
+  'phones',
   'properties',
   'reference',
   'document',

@@ -73,8 +73,25 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
    * record.
    */
   neverDecreases?: true
+  /** A list of addresses, of which another field has the primary one. */
+  list?: AddressList
   /** Carries the type only; never set at run time. */
   value?: Value
+}
+
+/** The column has only what the field with the primary address does not say, and is null if that is everything. */
+export interface AddressList {
+  /** The field with the primary address. */
+  primary: string
+  /** The name of the address in an entry, and its field. */
+  item: string
+  itemField: Field
+  /** What makes two spellings one address; by default the address itself. */
+  keyOf?: (address: string) => string
+  /** The SQL function that returns the list as JSON text, from the columns of both fields. */
+  sqlFunction: string
+  /** Properties of an entry that only the service sets. */
+  moreNames: readonly string[]
 }
 
 export type PropertyType = (typeof propertyTypes)[number]

@@ -1,6 +1,7 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
-import type { Resource } from '../declare/define.ts'
-import { dayOf, type Operand, type TimeSpan, textsOf, type Condition } from './operand.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { addressesSql } from '../declare/address-lists.ts'
+import { dayOf, isPattern, type Operand, type TimeSpan, textsOf, type Condition } from './operand.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import type { Operator } from './operators.ts'
 import { anyContained, asJson, containedJson } from './contained-json.ts'
@@ -16,6 +17,7 @@ export const always = sql`true`
 export function conditionSql(resource: Resource, condition: Condition, scope: Scope, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
   if (target.link) return linkCondition(resource, condition, target.link, scope)
+  if (target.list) return listCondition(resource, condition, target.list, scope)
   if (operand.kind === 'null') return nullCondition(target, operator)
   if (operand.kind === 'relative') throw new Error(`the relative date of ${target.name} was not replaced`)
   const match = matchSql(resource, condition, orderedBy)
@@ -50,10 +52,7 @@ function linkCondition(
   scope: Scope,
 ): Sql {
   const { link: _, ...target } = condition.target
-  const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
-  const isNull = condition.operand.kind === 'null'
-  const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
-  const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
+  const { isNegated, operator } = positive(condition)
   const match = conditionSql(resource, { ...condition, target, operator }, scope)
   if (match === never) return isNegated ? always : never
   // A link to a record that is deleted or out of reach does not exist.
@@ -75,6 +74,55 @@ function linkCondition(
 }
 
 const negative = { not: true, notIn: true }
+const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
+
+/** The operator that one of several values must meet, and whether none may. */
+function positive({ operator, operand }: Condition): { isNegated: boolean; operator: Operator } {
+  const isNegated = operand.kind === 'null' ? operator === 'equals' : operator in negative
+  return { isNegated, operator: isNegated ? opposite[operator as keyof typeof opposite] : operator }
+}
+
+/** Does any address of the record match? As with links, a negated filter matches if none does. */
+function listCondition(
+  resource: Resource,
+  condition: Condition,
+  { name, of }: NonNullable<Target['list']>,
+  scope: Scope,
+): Sql {
+  // The indexed columns decide: an entry shows no key.
+  const narrowed = narrowedList(resource, condition, { name, of })
+  if (ignoresCase(condition.operator)) return narrowed ?? never
+  const { list: _, ...target } = condition.target
+  const { isNegated, operator } = positive(condition)
+  const match = conditionSql(resource, { ...condition, target: { ...target, isOwn: false }, operator }, scope)
+  const any = sql`exists (select from unnest(${addressesSql(of, name, raw(target.alias))}) as entry(address) where ${match})`
+  if (isNegated) return sql`(not ${any})`
+  return narrowed ? sql`(${narrowed} and ${any})` : sql`(${any})`
+}
+
+const ignoresCase = (operator: Operator): boolean => operator === 'equalsIgnoreCase'
+
+/** A condition that every match meets and indexes serve, if there is one. */
+function narrowedList(
+  { searchFurther }: Resource,
+  { target, operator, operand }: Condition,
+  { name, of }: NonNullable<Target['list']>,
+): Sql | undefined {
+  const record = raw(target.alias)
+  const { lookup } = target.field
+  const values = textsOf(operand)
+  if (values.length === 0) return undefined
+  if (lookup && !isPattern(operator)) {
+    const [key, column] = [sql`${record}.${raw(lookup.column)}`, sql`${record}.${identifier(columnOf(name))}`]
+    const further = values.map((value) => (ignoresCase(operator) ? { key: lookup.key(value) } : { [of.item]: value }))
+    const contained = further.map((entry) => sql`${column} @> ${JSON.stringify([entry])}::jsonb`)
+    return sql`(${key} is not null and ${key} = any(${values.map(lookup.key)}::text[])
+      or ${column} is not null and (${join(contained, ' or ')}))`
+  }
+  if (!isPattern(operator) || !searchFurther) return undefined
+  const inside = sql`'%' || like_literal(${new Parameter(values[0] ?? '')}::text) || '%'`
+  return sql`(${record}.search like ${inside} or ${searchFurther.has(record)} and ${searchFurther.text(record)} like ${inside})`
+}
 
 function nullCondition(target: Target, operator: Operator): Sql {
   const value = target.field.filter === 'properties' ? sql`nullif(${target.value}, 'null'::jsonb)` : target.value
@@ -102,7 +150,7 @@ function textCondition(target: Target, operator: Operator, operand: Operand, ord
 
 /** The text and key to compare in an `equals` filter on a field with a key index; undefined for other filters. */
 export function lookupValues({ target, operator, operand }: Condition): [text: string, key: string] | undefined {
-  const through = target.isOwn ? target.field.lookup : undefined
+  const through = target.isOwn && !target.list ? target.field.lookup : undefined
   return through && operator === 'equals' && operand.kind === 'text'
     ? [operand.value, through.key(operand.value)]
     : undefined
@@ -294,9 +342,10 @@ export type IndexKind = 'sorted' | 'inverted'
 
 /** The index that serves a condition, so that its cost depends on the matches, not the organization's size. */
 export function indexKindOf({ target, operator, operand }: Condition): IndexKind | undefined {
-  const { field, isOwn, isDocument, link } = target
+  const { field, isOwn, isDocument, link, list } = target
   if (link)
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
+  if (list) return isListServed({ target, operator, operand }) ? 'inverted' : undefined
   if (!isOwn || isDocument) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
   if (target.declared) return containedJson({ target, operator, operand }).length > 0 ? 'inverted' : undefined
@@ -327,6 +376,12 @@ export function indexKindOf({ target, operator, operand }: Condition): IndexKind
       return field.filter === 'date' && field.order === 'indexed' ? 'sorted' : undefined
   }
 }
+
+/** The indexes of both columns are combined. */
+const isListServed = ({ target: { field }, operator, operand }: Condition): boolean =>
+  isPattern(operator)
+    ? operand.kind === 'text' && hasTrigram(operand.value)
+    : field.lookup !== undefined && ['equals', 'equalsIgnoreCase', 'in'].includes(operator) && operand.kind !== 'null'
 
 const isPositiveId = (operator: Operator): boolean => operator === 'equals' || operator === 'in'
 

@@ -139,7 +139,7 @@ function choicesOf({ field: { schema } }: Target): readonly unknown[] | undefine
 export const textsOf = (operand: Operand): readonly string[] =>
   operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
 
-const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
+export const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
 export const isEmptyAfterFolding = (text: string): boolean => withoutFoldedMarks(text) === ''
 

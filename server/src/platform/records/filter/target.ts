@@ -2,10 +2,11 @@ import { identifier, join, Parameter, raw, type Sql, sql } from '../../model/sql
 import { columnOf, type Embedded, type Resource } from '../declare/define.ts'
 import { linkFields, linkTable } from '../declare/links.ts'
 import { declaredValue } from '../declare/declared-value.ts'
+import { listText } from '../declare/address-lists.ts'
 import { andWithinReach, type ReadFor, type Scope } from './scope.ts'
 import type { Schema } from '../../model/json.ts'
 import { Suggestions } from '../../model/suggestions.ts'
-import type { Field, DeclaredProperty } from '../declare/field.ts'
+import type { AddressList, Field, DeclaredProperty } from '../declare/field.ts'
 
 /** What a dotted path in a request refers to. */
 export interface Target {
@@ -27,6 +28,8 @@ export interface Target {
   isDocument?: true
   /** The definition of the custom property, whose field and SQL value these are. */
   declared?: DeclaredProperty
+  /** The list in which `value` is the address of one entry. */
+  list?: { name: string; of: AddressList }
   /** The links with this field; a record has any number of them, and `value` is that of one link. */
   link?: { table: string; column: string; otherColumn: string; other: Resource }
 }
@@ -51,7 +54,8 @@ export function valueOf(
   alias = root,
   { organization, reader }: ReadFor = {},
 ): Sql {
-  const computed = resource.fields[fieldName]?.computed
+  const { computed, list } = resource.fields[fieldName] ?? {}
+  if (list) return sql`${listText(list, fieldName, raw(alias))}::json`
   if (computed) return computed(raw(alias), organization ?? sql`${raw(alias)}.organization_id`, reader)
   const through = embeddedThrough(resource, fieldName)
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
@@ -103,6 +107,7 @@ export function findTarget(
   const field = resource.propertyNames.includes(head) ? resource.fields[head] : undefined
   if (!field) return { error: unknownField(resource, path, suggestions) }
   if (field.filter === 'properties') return propertiesTarget(resource, head, field, { path, alias }, rest)
+  if (rest.length > 0 && field.list) return listTarget(head, field.list, { path, alias }, rest)
   if (rest.length > 0 && field.filter === 'none') return documentTarget(resource, head, field, { path, alias }, rest)
   if (rest.length > 0) return { error: `unknown field; ${head} has no fields of its own` }
   return {
@@ -161,6 +166,29 @@ function linkTarget(
     nullable: field.nullable,
     isOwn: false,
     ...(link && { link: { ...linkTable(resource, head), other: link.resource } }),
+  }
+}
+
+/** The alias of an entry of a list in its condition. */
+const entryAlias = raw('entry.address')
+
+function listTarget(
+  head: string,
+  list: AddressList,
+  { path, alias }: Start,
+  rest: string[],
+): Target | { error: string } {
+  if (rest.join('.') !== list.item) return { error: `unknown field; ${head} can be filtered by ${list.item}` }
+  const field = list.itemField
+  return {
+    name: path,
+    field,
+    alias,
+    value: entryAlias,
+    keys: [],
+    nullable: true,
+    isOwn: true,
+    list: { name: head, of: list },
   }
 }
 

@@ -29,7 +29,7 @@ export function orderBy(target: Target, descending: boolean): Order | { error: s
   if (field.filter === 'none' || (field.filter === 'properties' && target.keys.length === 0)) {
     return { error: 'is an object, which cannot be sorted by; use one of its fields' }
   }
-  if (target.link) return { error: 'has any number of values and cannot be ordered by' }
+  if (target.link || target.list) return { error: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
   const absent = target.isMissing ?? (target.nullable ? absence(target, keys) : undefined)
   const indexed = (field.order === 'indexed' && target.isOwn) || entryOrder(target) !== undefined

@@ -292,7 +292,7 @@ function wordsSql(resource: Resource, words: readonly string[], scope: Scope): S
     const own = matches.map((one) => sql`${text} like ${one}`)
     return {
       own: own.length === 1 ? join(own, '') : sql`(${join(own, ' or ')})`,
-      through: embeddedSearchSql(resource, pattern, scope),
+      through: [...embeddedSearchSql(resource, pattern, scope), ...furtherSearchSql(resource, matches, scope)],
     }
   })
   const own = join(
@@ -336,6 +336,21 @@ function composedText(resource: Resource): Sql {
 const containing = (text: string): Sql => sql`'%' || like_literal(${new Parameter(text)}::text) || '%'`
 
 const hasPhone = ({ search, fields }: Resource): boolean => search.some((name) => fields[name]?.type === 'phone')
+
+/** The records with the word in texts that the search column lacks: few of them, which a separate index finds. */
+function furtherSearchSql(resource: Resource, patterns: readonly Sql[], scope: Scope): EmbeddedSearch[] {
+  const { searchFurther, table } = resource.viewOf ?? resource
+  if (!searchFurther) return []
+  const other = raw('other')
+  const matches = patterns.map((pattern) => sql`${searchFurther.text(other)} like ${pattern}`)
+  return [
+    {
+      column: sql`${raw(root)}.id`,
+      found: sql`select other.id from ${identifier(table)} other
+        where other.organization_id = ${plannerVisible(scope.organization)} and ${searchFurther.has(other)} and (${join(matches, ' or ')})`,
+    },
+  ]
+}
 
 interface EmbeddedSearch {
   column: Sql

@@ -32,6 +32,7 @@ export function parseSelection(
     const whole = rest.length === 0 && resource.propertyNames.includes(head)
     const target = whole ? undefined : findTarget(resource, path, suggestions)
     if (target && 'error' in target) errors.push(errorOf(path, target.error))
+    else if (target?.list) errors.push(errorOf(path, `select ${head}, whose entries are shown as a whole`))
     else if (target?.link) errors.push(errorOf(path, 'belongs to records of their own; list those'))
     else if (!whole && rest.length === 0) errors.push(errorOf(path, unknownField(resource, path, suggestions)))
     else add(selection, [head, ...(target && target.keys.length > 0 ? target.keys : rest)])
@@ -118,8 +119,10 @@ export function textOf(resource: Resource, names: readonly string[]): Sql {
   return sql`(select row_to_json(properties)::text from (select ${join(columns, ', ')}) properties)`
 }
 
-const ownValue = (resource: Resource, name: string): Sql =>
-  shownValue(fieldOf(resource, name), sql`${raw(root)}.${quoted(columnOf(name))}`)
+const ownValue = (resource: Resource, name: string): Sql => {
+  const field = fieldOf(resource, name)
+  return field.list ? valueOf(resource, name) : shownValue(field, sql`${raw(root)}.${quoted(columnOf(name))}`)
+}
 
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined

@@ -21,7 +21,7 @@ export function bodyShape<R extends Resource>(resource: R, mode: 'create'): Body
 export function bodyShape<R extends Resource>(resource: R, mode: 'update'): BodyShape<Update<R>>
 export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodyShape<unknown> {
   const writable = Object.entries(resource.fields).filter(([, field]) => field.writable)
-  const fields = Object.fromEntries(writable)
+  const fields = { ...Object.fromEntries(writable), ...(mode === 'update' && resource.updateOptions) }
   return { fields, readOnly: resource.propertyNames.filter((name) => !(name in fields)), mode }
 }
 
@@ -96,7 +96,8 @@ export function parseValue(
     return message === undefined ? errorsOf(name, validate.errors ?? []) : [{ field: name, message }]
   }
   const normalized = field.normalize?.(checked)
-  if (normalized && 'error' in normalized) return [{ field: name, message: normalized.error }]
+  if (normalized && 'error' in normalized)
+    return [{ field: normalized.at === undefined ? name : `${name}.${normalized.at}`, message: normalized.error }]
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 

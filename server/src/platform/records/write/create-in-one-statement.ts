@@ -30,7 +30,7 @@ type CreatedRow = { [Name in keyof StoredRow]: StoredRow[Name] | null } & { miss
 /**
  * Creates a record in one round trip: credential check, lookups, references, record and rendering. `set` has the
  * definitions by which the record is valid. Throws 422, `UniqueConflict`, or `OutdatedRead` if the definitions have
- * changed.
+ * changed or the condition is not met: repeated, it then takes several statements.
  */
 export async function createInOneStatement(
   transaction: Transaction,
@@ -57,12 +57,12 @@ export async function createInOneStatement(
       values: [...parts.values()],
       build: (given, live) => {
         const values = Object.fromEntries(names.map((name, index) => [name, given[index]]))
-        return statementOf(transaction, resource, { values, named, columns, tables: singleStatement.tables, live })
+        return statementOf(transaction, resource, { values, named, columns, parts: singleStatement, live })
       },
     })
     const absent = named.filter(({ path }) => row?.missing?.includes(path))
     if (absent.length > 0) throw invalidBody(absent.map(missing))
-    if (!row && set) {
+    if (!row?.id && set) {
       forgetSet(transaction, resource)
       throw new OutdatedRead()
     }
@@ -86,14 +86,20 @@ interface StatementParts {
   values: Readonly<Record<string, Parameter | undefined>>
   named: readonly Named[]
   columns: Columns
-  tables: SingleStatementCreate['tables']
+  parts: Pick<SingleStatementCreate, 'tables' | 'condition'>
   live: Sql
 }
 
 function statementOf(
   transaction: Transaction,
   resource: Resource,
-  { values: { input, eventId, revision, entries, edits }, named, columns, tables, live }: StatementParts,
+  {
+    values: { input, eventId, revision, entries, edits },
+    named,
+    columns,
+    parts: { tables, condition },
+    live,
+  }: StatementParts,
 ): { tables: Sql; result: Sql } {
   const { organization } = transaction
   const names = columnsOf(resource, columns)
@@ -113,7 +119,7 @@ function statementOf(
   const editTables = edits ? creationEditsSql(transaction, resource, sql`${edits}`) : raw('')
   const change = sql`
     insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
-    select ${organization}, ${join(values, ', ')} from input`
+    select ${organization}, ${join(values, ', ')} from input${condition ? sql` where ${condition}` : raw('')}`
   return {
     tables: sql`${sets}${join(references, '')}
       input as (

@@ -5,6 +5,7 @@ import { encodeId, newId } from '../../model/ids.ts'
 import { identifier, type Parameter, raw, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, isInFeed, type Resource } from '../declare/define.ts'
 import type { ChangeSource, EventKind } from '../declare/event-kinds.ts'
+import { entriesOf } from '../declare/address-lists.ts'
 import { root } from '../filter/target.ts'
 import { ownText } from '../page/select.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -182,14 +183,19 @@ function kindOf({ eventKind }: Resource, change: PendingChange): EventKind {
 }
 
 /** The changed fields as the API shows them; a time that is `now` is that of the event. */
-function newValues(resource: Resource, { values, columns }: PendingChange): JsonObject {
+function newValues(resource: Resource, { before, values, columns }: PendingChange): JsonObject {
   const { fields } = resource.viewOf ?? resource
+  const ofLists = Object.entries(fields).flatMap(([name, { list }]): [string, JsonValue][] =>
+    list && list.primary in values && !(name in values)
+      ? [[name, entriesOf(list, name, { ...before, ...values })]]
+      : [],
+  )
   const ofColumns = Object.entries(fields).flatMap(([name, { idPrefix }]): [string, JsonValue][] => {
     const value = columns[columnOf(name)]
     if (value === undefined || name in values) return []
     return [[name, idPrefix !== undefined && typeof value === 'string' ? encodeId(idPrefix, value) : value]]
   })
-  return Object.fromEntries([...Object.entries(values), ...ofColumns])
+  return Object.fromEntries([...Object.entries(values), ...ofLists, ...ofColumns])
 }
 
 /** What callers can set and have set; what follows from it is left out. */

@@ -229,11 +229,17 @@ export function toUniqueConflict(
     const value = found[name]?.(transaction.organization)
     return value ? sql`${identifier(name)} = ${value}` : sameValue(resource, transaction, record, name, compared)
   })
-  const holder = sql`select id from ${identifier(resource.table)}
-      where organization_id = ${transaction.organization} ${raw(resource.softDelete ? 'and deleted_at is null' : '')}
-        and id <> ${id} and ${join(same, ' and ')}
-      limit 1`
-  return new UniqueConflict(resource, unique.field, holder, { cause: error })
+  const holdersIn = (
+    table: string,
+    owner: string,
+    more = '',
+  ) => sql`select ${identifier(owner)} as id from ${identifier(table)}
+      where organization_id = ${transaction.organization} ${raw(more)} and ${identifier(owner)} <> ${id} and ${join(same, ' and ')}`
+  const holders = [
+    holdersIn(resource.table, 'id', resource.softDelete ? 'and deleted_at is null' : ''),
+    ...(unique.alsoIn ? [holdersIn(unique.alsoIn.table, unique.alsoIn.owner)] : []),
+  ]
+  return new UniqueConflict(resource, unique.field, sql`${join(holders, ' union all ')} limit 1`, { cause: error })
 }
 
 /** The column equals the record's value: the new one, or the stored one if the change does not set it. */
