@@ -8,7 +8,7 @@ const lastOfFirstRelease = 9
 
 /** What migrations do to processes of the previous release, and why it fails no request. Every entry is needed. */
 const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '0016_contact_addresses.sql': {
+  '0019_contact_addresses.sql': {
     'replaces function contact_document':
       'It renders two properties more. The previous release passes them on, and leaves stored renderings of the new version alone.',
   },

@@ -5,8 +5,4 @@
 export const version = '2026-11-28'
 
 /** Of the contract at that date: server/test/contract.test.ts computes it, and fails if the contract has changed. */
-<<<<<<< HEAD
-export const contractFingerprint = '2490eda63968a0a0'
-=======
-export const contractFingerprint = '66744e7af212a447'
->>>>>>> fa91fdae (contacts: have several email addresses and phone numbers)
+export const contractFingerprint = '1225b5eb2d638be9'
