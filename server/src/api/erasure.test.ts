@@ -72,9 +72,13 @@ async function newPerson(word: string, receiver: Receiver): Promise<Json> {
   const texts = { nickname: word, bio: word, location: word, city: word, state: word, employmentTitle: word }
   const handles = { githubHandle: word, twitterHandle: word, instagramHandle: word, facebookHandle: word }
   const headers = { 'idempotency-key': word }
-  const body = { ...urls, ...texts, ...handles, name: `${word} Changed`, ownerId: colleague.userId }
+  const emails = [{ address: email }, { address: `${word}.home@example.com`, kind: 'personal' }]
+  const phones = ['+49 30 1234567', '+49 171 7654321'].map((number) => ({ number }))
+  const lists = { emails, phones }
+  const body = { ...urls, ...texts, ...handles, ...lists, name: `${word} Changed`, ownerId: colleague.userId }
   const changed = await call('PATCH', path, { body, headers })
   expect(changed.status, changed.text).toBe(200)
+  await one.push({ contact: { email: `${word}.home@example.com` }, company: { employeesCount: 'many' } })
   await created(call, `${path}/employments`, { organization: word, title: word })
   const task = await created(call, '/v5/tasks', {
     title: `Call ${word}`,
@@ -127,11 +131,11 @@ test('no value of an erased person is left in any table, and a copy that follows
       where organization_id = ${own()} and status <> 'delivered'`)
     return left.count === 0 && receiver.received.length > 5
   })
-  await until('the refused push is stored', async () => {
+  await until('the refused pushes are stored', async () => {
     const [refused] = await query(
       sql`select count(*)::int as count from refused_pushes where organization_id = ${own()}`,
     )
-    return refused.count === 1
+    return refused.count === 2
   })
   const before = await rowsWith(service.database, [word])
   const tables = new Set(before.map((row) => row.split(':')[0]))

@@ -10,20 +10,32 @@ export async function markErased({ organization, query }: Transaction, id: strin
 }
 
 export interface People {
-  /** The root contacts (uuids). */
+  /** The root contacts (uuids), of all their addresses. */
   roots: string[]
-  /** Their addresses, except those of people who have another contact too. */
+  /** All their addresses, except those that another contact has too. */
   emailKeys: string[]
 }
 
 /** Of these contacts (uuids). */
 export async function readPeople({ organization, query }: Transaction, ids: readonly string[]): Promise<People> {
   const people = await query<{ root: string; emailKey: string | null; isAlone: boolean }>(sql`
-    select root_contact_id as root, email_key as "emailKey", not exists (
-      select from contacts other
-      where other.organization_id = ${organization} and other.root_contact_id = contact.root_contact_id
-        and other.id <> all(${ids}::uuid[])) as "isAlone"
-    from contacts contact where organization_id = ${organization} and id = any(${ids}::uuid[])`)
+    with address as (
+      select root_contact_id as root, email_key from contacts
+      where organization_id = ${organization} and id = any(${ids}::uuid[])
+      union
+      select root.id, root.email_key
+      from contacts contact, jsonb_array_elements(contact.emails) entry, root_contacts root
+      where contact.organization_id = ${organization} and contact.id = any(${ids}::uuid[])
+        and root.organization_id = ${organization} and root.email_key = entry.value ->> 'key')
+    select root, email_key as "emailKey", not exists (
+        select from contacts other
+        where other.organization_id = ${organization} and other.root_contact_id = address.root
+          and other.id <> all(${ids}::uuid[]))
+      and not exists (
+        select from contact_emails other
+        where other.organization_id = ${organization} and other.email_key = address.email_key
+          and other.contact_id <> all(${ids}::uuid[])) as "isAlone"
+    from address`)
   return {
     roots: people.map(({ root }) => root),
     emailKeys: people.flatMap(({ isAlone, emailKey }) => (isAlone && emailKey !== null ? [emailKey] : [])),
