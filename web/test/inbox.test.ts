@@ -92,6 +92,11 @@ browserTest('each kind is a sentence with a link to its record; a record that is
       ...{ sentence: 'You were assigned the task “Write to Bob”', to: `/tasks/${task.id}` },
     },
     {
+      ...{ kind: 'assigned', resource: 'tasks', recordId: task.id, authorId: grace, recordCount: 1200 },
+      ...{ sentence: 'Grace Hopper assigned you 1,200 tasks' },
+      ...{ to: `/tasks?filter.assigneeId.equals=${me.id}&view=table` },
+    },
+    {
       ...{ kind: 'mentioned', resource: 'notes', recordId: note.id, authorId: grace },
       ...{ sentence: 'Grace Hopper mentioned you in a note: “**Hello** @Ada Lovelace, please call”' },
       ...{ to: `/contacts/${contact.id}` },
@@ -116,8 +121,8 @@ browserTest('each kind is a sentence with a link to its record; a record that is
   await addEntries(
     service(),
     call,
-    samples.map(({ kind, resource, recordId, authorId }) => ({
-      ...{ kind, resource, recordId },
+    samples.map(({ kind, resource, recordId, recordCount = 1, authorId }) => ({
+      ...{ kind, resource, recordId, recordCount },
       ...(authorId !== undefined && { authorId }),
     })),
   )
@@ -139,6 +144,7 @@ browserTest('each kind is a sentence with a link to its record; a record that is
   await expectAccessible(page)
   const german = await openPage({ organization, path: '/inbox', locale: 'de-DE', theme: 'dark' })
   await entry(german, 'Grace Hopper hat Ihnen den Kontakt „Sentence Bob“ zugewiesen').waitFor()
+  await entry(german, 'Grace Hopper hat Ihnen 1.200 Aufgaben zugewiesen').waitFor()
   await german.getByRole('heading', { level: 1, name: 'Eingang' }).waitFor()
   await expectAccessible(german)
 })

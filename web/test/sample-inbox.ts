@@ -7,6 +7,7 @@ export interface SampleEntry {
   resource: string
   /** `con_…` */
   recordId: string
+  recordCount?: number
   authorId?: string
   read?: boolean
   /** Default: now. */
@@ -19,8 +20,9 @@ export async function addEntries(service: TestService, call: Call, entries: read
   const organization = (await call('GET', '/v5/organization')).body
   const uuidOf = (id: string): string => decodeId(id.slice(0, 3), id) ?? ''
   const begun = Date.now()
-  const rows = entries.map(({ authorId, recordId, read = false, createdAt, ...entry }, index) => ({
+  const rows = entries.map(({ authorId, recordId, recordCount = 1, read = false, createdAt, ...entry }, index) => ({
     ...entry,
+    recordCount,
     id: newId(),
     read,
     recordId: uuidOf(recordId),
@@ -29,11 +31,11 @@ export async function addEntries(service: TestService, call: Call, entries: read
   }))
   await service.database.crossTenantTransaction('check the database', async (db) => {
     await db.query(sql`
-      insert into inbox_entries (organization_id, id, user_id, kind, resource, record_id, author_id, key, read, created_at)
-      select ${uuidOf(organization.id)}::uuid, id, ${uuidOf(me.id)}::uuid, kind, resource, "recordId", "authorId",
+      insert into inbox_entries (organization_id, id, user_id, kind, resource, record_id, record_count, author_id, key, read, created_at)
+      select ${uuidOf(organization.id)}::uuid, id, ${uuidOf(me.id)}::uuid, kind, resource, "recordId", "recordCount", "authorId",
         'sample ' || id, read, "createdAt"
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given(id uuid, kind text, resource text, "recordId" uuid,
-        "authorId" uuid, read boolean, "createdAt" timestamptz)`)
+        "recordCount" integer, "authorId" uuid, read boolean, "createdAt" timestamptz)`)
     await db.query(sql`
       insert into inbox_changes (organization_id, user_id) values (${uuidOf(organization.id)}::uuid, ${uuidOf(me.id)}::uuid)
       on conflict (organization_id, user_id) do update set number = inbox_changes.number + 1`)

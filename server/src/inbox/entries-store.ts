@@ -3,6 +3,7 @@ import { queueMail } from '../identity/mails/store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { encodeId, newId } from '../platform/model/ids.ts'
 import { sql } from '../platform/model/sql.ts'
+import { countGroups, type Groupable, type Grouped, joinGroups } from './groups-store.ts'
 import { type EntryKind, isUrgent } from './kinds.ts'
 import { entryRecords, type EntryResource } from './records.ts'
 import { readWays } from './settings-store.ts'
@@ -21,13 +22,11 @@ export interface NewEntry {
   authorId: string | null
   /** What it reports, unique for a person: adding the same twice adds it once. */
   key: string
+  /** When it happened, if it becomes one entry with what the same author does at about the same time. */
+  at?: Date
 }
 
-interface Addition extends NewEntry {
-  id: string
-  isListed: boolean
-  isPushed: boolean
-  isDigested: boolean
+interface Addition extends Omit<NewEntry, 'at'>, Groupable {
   mail: { email: string; title: string } | undefined
 }
 
@@ -38,15 +37,32 @@ interface Addition extends NewEntry {
 export async function addEntries(transaction: Transaction, entries: readonly NewEntry[]): Promise<number> {
   const byOthers = entries.filter(({ userId, authorId }) => userId !== authorId)
   if (byOthers.length === 0) return 0
-  const additions = await prepare(transaction, byOthers)
+  const additions = limitPushes(await joinGroups(transaction, await prepare(transaction, byOthers)))
   const ids = new Set(await insert(transaction, additions))
   const added = additions.filter(({ id }) => ids.has(id))
+  const joined = added.filter(isJoined)
+  await countGroups(transaction, [...new Set(joined.flatMap(({ groupId }) => groupId ?? []))])
   await countChange(
     transaction,
-    added.filter(({ isListed }) => isListed).map(({ userId }) => userId),
+    [...added.filter(({ isListed }) => isListed), ...joined].map(({ userId }) => userId),
   )
   for (const addition of added) await queueMailOf(transaction, addition)
   return added.length
+}
+
+/** Whether another entry stands for it. */
+const isJoined = ({ id, groupId }: Addition & Grouped): boolean => groupId !== null && groupId !== id
+
+/** What is urgent is always pushed. */
+function limitPushes<Entry extends Addition>(additions: readonly Entry[]): Entry[] {
+  const pushed = new Map<string, number>()
+  return additions.map((addition) => {
+    const { userId, kind, isPushed } = addition
+    if (!isPushed || isUrgent(kind)) return addition
+    const count = (pushed.get(userId) ?? 0) + 1
+    pushed.set(userId, count)
+    return { ...addition, isPushed: count <= maxPushed }
+  })
 }
 
 /** What is added for those who see the record and want to hear of it. */
@@ -56,7 +72,6 @@ async function prepare(transaction: Transaction, entries: readonly NewEntry[]): 
   const ways = await readWays(transaction, userIds)
   const additions: Addition[] = []
   for (const member of members) {
-    let pushed = 0
     const own = entries.filter(({ userId }) => userId === member.userId)
     const titles = await titlesFor(transaction, member, own)
     for (const entry of own) {
@@ -66,8 +81,9 @@ async function prepare(transaction: Transaction, entries: readonly NewEntry[]): 
       additions.push({
         ...entry,
         id: newId(),
+        at: entry.at ?? null,
         isListed: chosen.includes('inbox'),
-        isPushed: chosen.includes('push') && (isUrgent(entry.kind) || ++pushed <= maxPushed),
+        isPushed: chosen.includes('push'),
         isDigested: chosen.includes('digest'),
         mail: chosen.includes('mail') ? { email: member.email, title } : undefined,
       })
@@ -80,15 +96,19 @@ const titlesFor = (transaction: Transaction, { reader, sees }: MemberReader, ent
   readTitles(transaction, { reader, sees: (resource) => sees(entryRecords[resource]) }, entries)
 
 /** Resolves to the ids of the new ones. In the order of their keys, so that two transactions cannot wait for each other. */
-async function insert({ organization, query }: Transaction, additions: readonly Addition[]): Promise<string[]> {
+async function insert(
+  { organization, query }: Transaction,
+  additions: readonly (Addition & Grouped)[],
+): Promise<string[]> {
   if (additions.length === 0) return []
   const added = await query<{ id: string }>(sql`
     insert into inbox_entries (organization_id, id, user_id, kind, resource, record_id, author_id, key, is_listed,
-      push_pending, digest_pending)
-    select ${organization}, id, "userId", kind, resource, "recordId", "authorId", key, "isListed", "isPushed", "isDigested"
+      push_pending, digest_pending, group_id, grouped_at)
+    select ${organization}, id, "userId", kind, resource, "recordId", "authorId", key, "isListed", "isPushed", "isDigested",
+      "groupId", at
     from jsonb_to_recordset(${JSON.stringify(additions)}::jsonb) as given(
       id uuid, "userId" uuid, kind text, resource text, "recordId" uuid, "authorId" uuid, key text, "isListed" boolean,
-      "isPushed" boolean, "isDigested" boolean)
+      "isPushed" boolean, "isDigested" boolean, "groupId" uuid, at timestamptz)
     order by "userId", key
     on conflict (organization_id, user_id, key) do nothing returning id`)
   return added.map(({ id }) => id)

@@ -30,6 +30,7 @@ test('what somebody else makes yours is in your inbox, and your own actions are 
     resource: 'tasks',
     recordId: task.id,
     title: 'Call Ada',
+    recordCount: 1,
     authorId: owner.userId,
     read: false,
     createdAt: expect.stringMatching(/Z$/),
@@ -141,8 +142,9 @@ test('the person who created a webhook learns that the service has disabled it',
 test('pages, filters and counts are about the entries of the person', async () => {
   const owner = await newOwner(service)
   const anna = await newColleague(service, owner)
-  for (let number = 1; number <= 3; number++)
-    await created(owner.call, '/v5/tasks', { title: `Task ${number}`, assigneeId: anna.userId })
+  await created(owner.call, '/v5/tasks', { title: 'Call Ada', assigneeId: anna.userId })
+  for (const resource of ['deals', 'companies'])
+    await created(owner.call, `/v5/${resource}`, { name: 'Engines', ownerId: anna.userId })
   const { id } = await created(owner.call, '/v5/contacts', { name: 'Ada' })
   await created(owner.call, `/v5/contacts/${id}/notes`, { body: `@[Anna](${anna.userId})` })
   const all = await untilEntries(anna, 4)

@@ -6,6 +6,7 @@ import type { EventKind } from '../platform/records/declare/event-kinds.ts'
 import type { Queue } from '../platform/queue/queue.ts'
 import { placeEvents } from '../feed/positions-store.ts'
 import { addEntries, type NewEntry } from './entries-store.ts'
+import { removeEntriesOf } from './groups-store.ts'
 import { mentionsIn } from './mentions.ts'
 import type { EntryResource } from './records.ts'
 
@@ -63,6 +64,7 @@ interface ConcerningEvent {
   kind: EventKind
   recordId: string
   authorId: string | null
+  at: Date
   /** The new owner or assignee (`usr_…`). */
   ownerId: string | null
   /** The text of a note, and the one before the change. */
@@ -80,6 +82,7 @@ const isIn = ({ after, until }: Range): Sql =>
 const readEvents = ({ organization, query }: Transaction, range: Range): Promise<ConcerningEvent[]> =>
   query<ConcerningEvent>(sql`
     select event.id, event.resource, event.kind, event.record_id as "recordId", event.author_id as "authorId",
+      event.created_at as at,
       coalesce(event."values" ->> 'assigneeId', event."values" ->> 'ownerId') as "ownerId",
       event."values" ->> 'body' as body, (
         select change.value ->> 'before' from jsonb_array_elements(event.changes) change
@@ -161,17 +164,21 @@ function entriesOf(event: ConcerningEvent, owners: Owners, creators: Owners): Ne
   }
   const [userId, ownResource] = [decodeId('usr', event.ownerId ?? ''), owned[resource]]
   if (userId === undefined || !ownResource) return []
-  return [{ ...base, kind: 'assigned', resource: ownResource, userId }]
+  return [{ ...base, kind: 'assigned', resource: ownResource, userId, at: event.at }]
 }
 
 const uuidOf = (shown: string): string | undefined => decodeId(shown.slice(0, shown.indexOf('_')), shown)
 
 /** Entries are purged with their records. */
-async function removePurged({ organization, query }: Transaction, range: Range): Promise<void> {
-  await query(sql`
-    delete from inbox_entries where organization_id = ${organization} and record_id = any(array(
-      select event.record_id from events event
-      where event.organization_id = ${organization} and ${isIn(range)} and event.kind in ('purged', 'erased')))`)
+async function removePurged(transaction: Transaction, range: Range): Promise<void> {
+  const { organization, query } = transaction
+  const purged = await query<{ id: string }>(sql`
+    select event.record_id as id from events event
+    where event.organization_id = ${organization} and ${isIn(range)} and event.kind in ('purged', 'erased')`)
+  await removeEntriesOf(
+    transaction,
+    purged.map(({ id }) => id),
+  )
 }
 
 const isBehind = (organization: Sql): Sql => sql`(

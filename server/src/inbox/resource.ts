@@ -1,5 +1,5 @@
 import { defineResource, type Resource } from '../platform/records/declare/define.ts'
-import { choice, flag, id, reference, text, timestamp } from '../platform/records/declare/fields.ts'
+import { choice, flag, id, integer, reference, text, timestamp } from '../platform/records/declare/fields.ts'
 import { entryKinds } from './kinds.ts'
 import { entryReach } from './reach-store.ts'
 import { recordIdOf } from './record-ids-store.ts'
@@ -25,6 +25,8 @@ export const inboxEntries = defineResource({
     is_listed: 'boolean',
     push_pending: 'boolean',
     digest_pending: 'boolean',
+    group_id: 'uuid',
+    grouped_at: 'timestamptz',
     updated_at: 'timestamptz',
   },
   fields: {
@@ -41,6 +43,16 @@ export const inboxEntries = defineResource({
       ...text({ label: 'Record', description: 'Id of the record', readOnly: true, nullable: false }),
       computed: recordIdOf,
     },
+    recordCount: integer({
+      label: 'Records',
+      description:
+        'How many records it is about: what somebody assigns to you at once is one entry, which names the first record',
+      min: 1,
+      max: 2_147_483_647,
+      readOnly: true,
+      nullable: false,
+      initial: 1,
+    }),
     authorId: reference('usr', {
       label: 'Author',
       description: 'The person who has done it, or the creator of the API key; null if nobody has',

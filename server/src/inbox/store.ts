@@ -9,6 +9,7 @@ import { notFound } from '../platform/records/page/read.ts'
 import { standardStore } from '../platform/records/write/store.ts'
 import type { RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
 import { countChange } from './entries-store.ts'
+import { removeEntriesOf } from './groups-store.ts'
 import { inboxEntries } from './resource.ts'
 
 /** Entries, as their person changes them. */
@@ -62,14 +63,7 @@ export async function removeInbox(
 
 /** Deletes the entries about these records (uuids). */
 export async function deleteEntriesAbout(transaction: Transaction, recordIds: readonly string[]): Promise<void> {
-  const deleted = await transaction.query<{ userId: string }>(sql`
-    delete from inbox_entries
-    where organization_id = ${transaction.organization} and record_id = any(${recordIds}::uuid[])
-    returning user_id as "userId"`)
-  await countChange(
-    transaction,
-    deleted.map(({ userId }) => userId),
-  )
+  await countChange(transaction, await removeEntriesOf(transaction, recordIds))
 }
 
 const days = 180

@@ -18,6 +18,14 @@ export interface NamingReader {
   sees: (resource: EntryResource) => boolean
 }
 
+/** What each of these entries names: itself, or the first records of its group. */
+export const namedBy = (entries: readonly { resource: EntryResource; recordIds: readonly string[] }[]): Named[] =>
+  entries.flatMap(({ resource, recordIds }) => recordIds.map((recordId) => ({ resource, recordId })))
+
+/** The title of the first of these records (uuids) that the person sees. */
+export const firstTitle = (titles: ReadonlyMap<string, string>, recordIds: readonly string[]): string | undefined =>
+  recordIds.map((id) => titles.get(id)).find((title) => title !== undefined)
+
 const maxTitle = 200
 
 const titleColumns: Readonly<Record<EntryResource, Sql>> = {

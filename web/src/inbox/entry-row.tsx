@@ -13,6 +13,7 @@ import {
 } from 'lucide-react'
 import type { MouseEvent, ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
+import { useMe } from '../api/me.ts'
 import type { Names } from '../api/names.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Time } from '../ui/time.tsx'
@@ -75,6 +76,16 @@ function Sentence({ entry, names, place, onOpen }: EntryProps & { onOpen(): void
     author: names[authorId ?? ''] ?? authors('formerMember'),
     resource,
   }
+  if (entry.recordCount > 1)
+    return t.rich('group', {
+      ...facts,
+      count: entry.recordCount,
+      records: (text) => (
+        <OwnList resource={resource} onOpen={onOpen}>
+          {text}
+        </OwnList>
+      ),
+    })
   if (title === null) return t(`gone.${kind}`, facts)
   return t.rich(`kinds.${kind}`, {
     ...facts,
@@ -92,13 +103,27 @@ interface RecordLinkProps extends Pick<EntryProps, 'entry' | 'place'> {
   children: ReactNode
 }
 
+/** The middle button opens a tab. */
+const linkProps = (onOpen: () => void) => ({
+  className: styles.link,
+  onClick: onOpen,
+  onAuxClick: ({ button }: MouseEvent) => button === 1 && onOpen(),
+})
+
+/** Leads to the records of this resource that are the person's. */
+function OwnList({ resource, onOpen, children }: { resource: string; onOpen(): void; children: ReactNode }) {
+  const { id } = useMe()
+  const field = resource === 'tasks' ? 'assigneeId' : 'ownerId'
+  const search = { [`filter.${field}.equals`]: id, view: 'table' }
+  return (
+    <Link to="/$resource" params={{ resource }} search={search as never} {...linkProps(onOpen)}>
+      <span>{children}</span>
+    </Link>
+  )
+}
+
 function RecordLink({ entry: { resource, recordId }, place, onOpen, children }: RecordLinkProps) {
-  const props = {
-    className: styles.link,
-    onClick: onOpen,
-    // The middle button opens a tab.
-    onAuxClick: ({ button }: MouseEvent) => button === 1 && onOpen(),
-  }
+  const props = linkProps(onOpen)
   const shown = <span>{children}</span>
   if (resource === 'imports')
     return (

@@ -6,9 +6,9 @@ import { serviceActor } from '../../platform/model/caller.ts'
 import type { Language } from '../../platform/model/languages.ts'
 import { inboxPage, pageOf, plainTitle, shownId } from '../pages.ts'
 import { entryRecords, type EntryResource } from '../records.ts'
-import { sentences } from '../sentences.ts'
+import { isGroup, sentenceOf } from '../sentences.ts'
 import { readSettings } from '../settings-store.ts'
-import { readTitles } from '../titles-store.ts'
+import { firstTitle, namedBy, readTitles } from '../titles-store.ts'
 import { lastSlot, type Slot } from './slot.ts'
 import { claimDay, findPeople, takeEntries, type Waiting } from './store.ts'
 
@@ -69,12 +69,15 @@ async function sendDigest(
   const [member] = await readMembers(transaction, [userId])
   if (!member || entries.length === 0) return false
   const language = member.language ?? defaultLanguage
-  const titles = await readTitles(transaction, namingOf(member), entries)
+  const titles = await readTitles(transaction, namingOf(member), namedBy(entries))
   // Those that the person does not see any more are left out.
-  const lines = entries.flatMap(({ kind, ...entry }) => {
-    const title = titles.get(entry.recordId)
-    const line = { says: sentences[kind][language], title: plainTitle(title ?? ''), path: pageOf(entry) }
-    return title === undefined ? [] : [{ line, record: shownId(entry) }]
+  const lines = entries.flatMap((entry) => {
+    const title = firstTitle(titles, entry.recordIds)
+    if (title === undefined) return []
+    const says = sentenceOf(entry, language)
+    // A group names nobody.
+    if (isGroup(entry)) return [{ line: { says, title: '', path: pageOf(entry, userId) }, record: undefined }]
+    return [{ line: { says, title: plainTitle(title), path: pageOf(entry, userId) }, record: shownId(entry) }]
   })
   if (lines.length === 0) return false
   const named = lines.slice(0, maxLines)
@@ -82,7 +85,7 @@ async function sendDigest(
     language,
     count: String(lines.length),
     lines: JSON.stringify(named.map(({ line }) => line)),
-    records: named.map(({ record }) => record).join(' '),
+    records: named.flatMap(({ record }) => record ?? []).join(' '),
     path: inboxPage,
     day: slot.day,
   }

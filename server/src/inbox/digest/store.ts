@@ -2,6 +2,7 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import type { EntryKind } from '../kinds.ts'
 import type { EntryResource } from '../records.ts'
+import { recordsOf } from '../groups-store.ts'
 import type { Slot } from './slot.ts'
 
 /** Organizations (uuids) with entries that wait for a digest. */
@@ -47,6 +48,9 @@ export interface DigestEntry {
   kind: EntryKind
   resource: EntryResource
   recordId: string
+  recordCount: number
+  /** The first records of a group. */
+  recordIds: string[]
 }
 
 /** Takes what waits for the digest of this slot; resolves to the unread ones, the newest first. */
@@ -59,6 +63,7 @@ export async function takeEntries(
     with taken as (
       update inbox_entries set digest_pending = false
       where organization_id = ${organization} and user_id = ${userId}::uuid and digest_pending and created_at <= ${at}
-      returning id, kind, resource, record_id, read)
-    select kind, resource, record_id as "recordId" from taken where not read order by id desc`)
+      returning id, kind, resource, record_id, record_count, read)
+    select kind, resource, record_id as "recordId", record_count as "recordCount", ${recordsOf(organization, sql`taken`)} as "recordIds"
+    from taken where not read order by id desc`)
 }

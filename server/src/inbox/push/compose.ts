@@ -3,8 +3,8 @@ import type { Database } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { pageOf, plainTitle } from '../pages.ts'
 import { entryRecords } from '../records.ts'
-import { sentences } from '../sentences.ts'
-import { readTitles } from '../titles-store.ts'
+import { isGroup, sentenceOf } from '../sentences.ts'
+import { firstTitle, namedBy, readTitles } from '../titles-store.ts'
 import { findUnread } from './entries-store.ts'
 import type { ClaimedMessage } from './messages-store.ts'
 import type { Notification } from './send.ts'
@@ -20,13 +20,13 @@ export const composeNotification = (
     if (!entry || !member) return undefined
     const { reader, sees } = member
     const naming = { reader, sees: (resource: typeof entry.resource) => sees(entryRecords[resource]) }
-    const title = (await readTitles(transaction, naming, [entry])).get(entry.recordId)
+    const title = firstTitle(await readTitles(transaction, naming, namedBy([entry])), entry.recordIds)
     if (title === undefined) return undefined
+    const [named, says] = [plainTitle(title), sentenceOf(entry, language)]
     return {
-      title: plainTitle(title),
-      body: sentences[entry.kind][language],
+      ...(isGroup(entry) ? { title: says, body: `${named} …` } : { title: named, body: says }),
       language,
-      path: pageOf(entry),
+      path: pageOf(entry, userId),
       tag: entryId.replaceAll('-', ''),
       isUrgent: entry.kind === 'reminder',
     }

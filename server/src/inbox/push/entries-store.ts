@@ -1,13 +1,18 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { Queue } from '../../platform/queue/queue.ts'
 import type { EntryKind } from '../kinds.ts'
 import type { EntryResource } from '../records.ts'
+import { recordsOf } from '../groups-store.ts'
 import { type Announced, queueMessages } from './messages-store.ts'
 
 /** Entries that one transaction passes on. */
 const batchSize = 200
+
+/** A group is announced when it has not grown for a moment, so that the message has the final number. */
+const isComplete = (entry: Sql): Sql =>
+  sql`(${entry}.grouped_at is null or ${entry}.updated_at < now() - interval '2 seconds')`
 
 /** Organizations with entries that are still to be announced. */
 export const pushQueue: Queue = {
@@ -18,18 +23,20 @@ export const pushQueue: Queue = {
     const [found] = await database.crossTenantQuery<{ organizationId: string }>(
       'send notifications',
       sql`select organization_id as "organizationId" from inbox_entries
-        where organization_id > ${after}::uuid and push_pending order by organization_id limit 1`,
+        where organization_id > ${after}::uuid and push_pending and ${isComplete(sql`inbox_entries`)}
+        order by organization_id limit 1`,
       'find notifications',
     )
     return found?.organizationId
   },
   secondsUntilDue: async (database, organizationId) => {
-    const found = await database.crossTenantQuery(
+    const [found] = await database.crossTenantQuery<{ seconds: number | null }>(
       'send notifications',
-      sql`select from inbox_entries where organization_id = ${organizationId}::uuid and push_pending limit 1`,
+      sql`select min(case when ${isComplete(sql`inbox_entries`)} then 0 else 2 end)::integer as seconds
+        from inbox_entries where organization_id = ${organizationId}::uuid and push_pending`,
       'ask for notifications',
     )
-    return found.length > 0 ? 0 : undefined
+    return found?.seconds ?? undefined
   },
 }
 
@@ -42,7 +49,8 @@ export const passOn = (database: Database, organizationId: string): Promise<bool
     const { organization, query } = transaction
     const announced = await query<Announced>(sql`
       with pending as (
-        select id from inbox_entries where organization_id = ${organization} and push_pending
+        select id from inbox_entries
+        where organization_id = ${organization} and push_pending and ${isComplete(sql`inbox_entries`)}
         order by id limit ${batchSize} for update skip locked)
       update inbox_entries entry set push_pending = false from pending
       where entry.organization_id = ${organization} and entry.id = pending.id
@@ -55,6 +63,9 @@ export interface PushedEntry {
   kind: EntryKind
   resource: EntryResource
   recordId: string
+  recordCount: number
+  /** The first records of a group. */
+  recordIds: string[]
 }
 
 /** The entry (uuid) of the person (uuid), unless they have read it meanwhile. */
@@ -63,7 +74,9 @@ export async function findUnread(
   { entryId, userId }: Announced,
 ): Promise<PushedEntry | undefined> {
   const [entry] = await query<PushedEntry>(sql`
-    select kind, resource, record_id as "recordId" from inbox_entries
+    select kind, resource, record_id as "recordId", record_count as "recordCount",
+      ${recordsOf(organization, sql`entry`)} as "recordIds"
+    from inbox_entries entry
     where organization_id = ${organization} and id = ${entryId}::uuid and user_id = ${userId}::uuid and not read`)
   return entry
 }
