@@ -8,7 +8,7 @@ import { standardStore } from '../../platform/records/write/store.ts'
 import type { Language } from '../../platform/model/languages.ts'
 import type { MailKind } from './kinds.ts'
 import { mails } from './resource.ts'
-import type { Texts } from './texts.ts'
+import type { Texts } from './texts-en.ts'
 
 /** Read-only: mails are added by `queueMail`. */
 export const mailStore = standardStore(mails)

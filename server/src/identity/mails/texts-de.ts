@@ -1,4 +1,4 @@
-import type { Texts } from './texts.ts'
+import type { Texts } from './texts-en.ts'
 
 /** The texts of mails in German. */
 export const german: Texts = {

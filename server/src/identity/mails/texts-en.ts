@@ -111,3 +111,7 @@ export const english = {
     settings: 'Choose what is mailed to you, and when',
   },
 } as const
+
+/** The keys of the English texts, with other words. */
+type Translated<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Translated<T[Key]> }
+export type Texts = Translated<typeof english>

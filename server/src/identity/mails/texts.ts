@@ -1,10 +1,6 @@
 import { type Language, locales } from '../../platform/model/languages.ts'
 import { german } from './texts-de.ts'
-import { english } from './texts-en.ts'
-
-/** The keys of the English texts, with other words. */
-type Translated<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Translated<T[Key]> }
-export type Texts = Translated<typeof english>
+import { english, type Texts } from './texts-en.ts'
 
 /** The texts of mails, by language. */
 export const texts: Readonly<Record<Language, Texts>> = { en: english, de: german }
