@@ -3,6 +3,7 @@ import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { violationsInFront } from './accessibility.ts'
 import { browserTest, useApplication } from './application.ts'
+import { Grid } from './grid.ts'
 import { resize } from './squeezed.ts'
 
 const { openPage, callAs } = useApplication()
@@ -110,6 +111,43 @@ browserTest('a reminder follows when a due day gets a time, and a rule of a prog
   expect(await stored()).toMatchObject([
     { dueAt: '2030-01-31T15:30:00.000Z', remindAt: '2030-01-30T07:15:00.000Z', remindBefore: null, recurrence: rule },
   ])
+})
+
+browserTest('in a list, the cell of a rule has the fields of the form, with the keyboard, in German', async () => {
+  const title = `Miete ${number}`
+  const values = { title, contactId: contact.id, dueDate: '2030-01-07', recurrence: 'FREQ=WEEKLY;BYDAY=MO' }
+  await create('tasks', values)
+  const german = await openPage({
+    organization: 'small',
+    path: `/tasks?filter.contactId.equals=${contact.id}&columns=title:200,recurrence:300`,
+    locale: 'de-DE',
+  })
+  const cell = new Grid(german).cell(0, 'recurrence')
+  await cell.getByText('Jede Woche am Montag', { exact: true }).waitFor()
+  const fields = german.getByRole('dialog', { name: 'Wiederholung' })
+  const repeat = fields.getByRole('combobox', { name: 'Wiederholung' })
+  const open = async () => {
+    await cell.click()
+    await german.keyboard.press('Enter')
+    await fields.locator('select:focus').first().waitFor()
+  }
+  await open()
+  await repeat.selectOption('Jeden Monat')
+  await german.keyboard.press('Escape')
+  await fields.waitFor({ state: 'detached' })
+  expect(await stored()).toMatchObject([{ recurrence: values.recurrence }])
+  await open()
+  expect(await violationsInFront(german)).toEqual([])
+  await german.keyboard.press('Tab')
+  await german.keyboard.press('Tab')
+  // Tuesday is after Monday, which is chosen.
+  await german.keyboard.press('Tab')
+  await german.keyboard.press('Space')
+  await fields.getByText('Jede Woche am Montag und Dienstag', { exact: true }).waitFor()
+  await german.keyboard.press('Enter')
+  await fields.waitFor({ state: 'detached' })
+  await cell.getByText('Jede Woche am Montag und Dienstag', { exact: true }).waitFor()
+  await expect.poll(stored).toMatchObject([{ recurrence: 'FREQ=WEEKLY;BYDAY=MO,TU' }])
 })
 
 browserTest('on a phone in German, a task repeats on the last Monday of each month', async () => {

@@ -22,6 +22,8 @@ interface ResourceView {
   groupedBy?: string
   /** A flag that one click, or Enter in its cell, toggles in the list. */
   toggle?: string
+  /** Fields that cells of other columns show or edit. */
+  needs?: readonly string[]
   /** Square avatars for things, round ones for people. */
   isPerson?: boolean
 }
@@ -53,6 +55,7 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     icon: ListTodo,
     shortcut: 't',
     toggle: 'done',
+    needs: ['dueDate', 'dueAt'],
     titleWidth: 300,
     columns: ['title', 'done', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
   },

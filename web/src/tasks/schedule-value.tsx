@@ -8,3 +8,8 @@ export function ScheduleValue({ value, record }: ValueViewProps) {
   const labelOf = useReminderLabel()
   return <>{typeof value === 'number' ? labelOf(value, record.dueAt !== null) : sentenceOf(String(value))}</>
 }
+
+/** The editor of a rule, which is needed less often than its sentence. */
+export const loadRecurrenceEditor = async () => ({
+  default: (await import('./recurrence-editor.tsx')).RecurrenceEditor,
+})

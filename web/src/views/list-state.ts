@@ -190,12 +190,13 @@ export const orderParameters = ({ orderBy, sort }: ListBase): URLSearchParams =>
 /** The fields that the columns need, and those that identify a row. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
   const names = columns.map(({ name }) => name)
-  const boardOf = resourceViews[resource.name]?.boardOf
+  const { boardOf, needs = [] } = resourceViews[resource.name] ?? {}
   const known = new Set<string | null | undefined>([
     resource.titleField,
     ...addressFields(resource),
     ...cardFields(resource),
     resource.statusField,
+    ...needs,
     resource.fields.find(({ type }) => type === 'currency')?.name,
     resource.embedded.find(({ name }) => name === boardOf)?.through,
   ])

@@ -24,7 +24,7 @@ interface ValueProps {
 /** A value formatted for people. */
 export function Value({ resource, property, record }: ValueProps) {
   const value = valueAt(record, property.name)
-  const View = useContext(ValueViewsContext)[resource.name]?.[property.name]
+  const View = useContext(ValueViewsContext)[resource.name]?.[property.name]?.View
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
   if (property.type === 'embedded')
     return <EmbeddedLink property={property} value={value} state={stateOf(resource, record)} />
