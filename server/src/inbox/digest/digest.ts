@@ -76,8 +76,8 @@ async function sendDigest(
     if (title === undefined) return []
     const says = sentenceOf(entry, language)
     // A group names nobody.
-    if (isGroup(entry)) return [{ line: { says, title: '', path: pageOf(entry, userId) }, record: undefined }]
-    return [{ line: { says, title: plainTitle(title), path: pageOf(entry, userId) }, record: shownId(entry) }]
+    const [shown, record] = isGroup(entry) ? ['', ''] : [plainTitle(title), shownId(entry)]
+    return [{ line: { says, title: shown, path: pageOf(entry, userId) }, record }]
   })
   if (lines.length === 0) return false
   const named = lines.slice(0, maxLines)
@@ -85,7 +85,10 @@ async function sendDigest(
     language,
     count: String(lines.length),
     lines: JSON.stringify(named.map(({ line }) => line)),
-    records: named.flatMap(({ record }) => record ?? []).join(' '),
+    records: named
+      .map(({ record }) => record)
+      .filter((id) => id !== '')
+      .join(' '),
     path: inboxPage,
     day: slot.day,
   }
