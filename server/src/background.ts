@@ -7,9 +7,11 @@ import { createKeyMaintenance } from './identity/access/signing-keys-maintenance
 import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { findOrganizationIds } from './identity/organizations/store.ts'
 import { createOrganizationRemoval } from './identity/organizations/removal.ts'
+import { feedDays } from './crm/history-retention-store.ts'
 import { organizationsByRecords } from './identity/teams/store.ts'
 import type { Metrics } from './platform/http/metrics.ts'
 import { startSweep, type Wakeups } from './platform/queue/wakeups.ts'
+import { startClearing } from './feed/clearing.ts'
 import { startPlacing } from './feed/placing.ts'
 import { eventQueue } from './feed/positions-store.ts'
 import { definableField } from './platform/records/properties/values.ts'
@@ -46,10 +48,13 @@ export function startBackground({ config, findOrigin, metrics, ...options }: Bac
   const push = startPush({ ...config, ...options })
   const { defaultLanguage } = config
   const digests = startDigests({ ...options, defaultLanguage, wakeMail: () => mail.wake() })
+  const organizations = (after: string | undefined, limit: number) =>
+    findOrganizationIds(options.database, after, limit)
+  const clearing = startClearing({ ...options, days: feedDays(config), organizations })
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),
-    organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
+    organizations,
     rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
     definable: resources.filter((resource) => definableField(resource) !== undefined),
     purged: (name, count) => metrics.purged(name, count),
@@ -84,6 +89,7 @@ export function startBackground({ config, findOrigin, metrics, ...options }: Bac
     placing,
     ...messages,
     maintenance,
+    clearing,
     keyMaintenance,
     auditLogMaintenance,
     organizationRemoval,

@@ -22,6 +22,8 @@ interface Following extends Selecting {
   position: number
   /** That of the feed. */
   lastPosition: number
+  /** Events up to this position have no values: the feed no longer reaches back to them. */
+  clearedPosition: number
   replayAfter: number | null
   replayUntil: number | null
 }
@@ -48,14 +50,18 @@ export async function planDeliveries(
 async function planNext(transaction: Transaction, sources: EventSources): Promise<boolean> {
   const webhook = await lockNext(transaction)
   if (!webhook) return false
-  const { position: after, lastPosition, replayAfter, replayUntil } = webhook
+  const { position, lastPosition, clearedPosition, replayAfter, replayUntil } = webhook
   const selection = await selectionOf(transaction, { ...sources, followed: sources.followed() }, webhook)
   const plan = (range: Range) => store(transaction, sources, webhook, { selection, ...range })
-  const live = await plan({ after, until: lastPosition, priority: priorities.live })
+  const live = await plan({
+    after: Math.max(position, clearedPosition),
+    until: lastPosition,
+    priority: priorities.live,
+  })
   const isReplay = replayAfter !== null && replayUntil !== null && replayAfter < replayUntil
   const replayed =
     isReplay && live === lastPosition
-      ? await plan({ after: replayAfter, until: replayUntil, priority: priorities.replay })
+      ? await plan({ after: Math.max(replayAfter, clearedPosition), until: replayUntil, priority: priorities.replay })
       : undefined
   await move(transaction, webhook, { live, replayed })
   return true
@@ -65,12 +71,13 @@ async function planNext(transaction: Transaction, sources: EventSources): Promis
 async function lockNext(transaction: Transaction): Promise<Following | undefined> {
   const { organization } = transaction
   const [found] = await transaction.query<
-    Omit<Following, 'position' | 'lastPosition' | 'replayAfter' | 'replayUntil'> &
-      Record<'position' | 'lastPosition', string> &
+    Omit<Following, 'position' | 'lastPosition' | 'clearedPosition' | 'replayAfter' | 'replayUntil'> &
+      Record<'position' | 'lastPosition' | 'clearedPosition', string> &
       Record<'replayAfter' | 'replayUntil', string | null>
   >(
     preparedAlone(sql`
     select state.webhook_id as "webhookId", state."position", feed.last_position as "lastPosition",
+      feed.cleared_position as "clearedPosition",
       state.replay_after as "replayAfter", state.replay_until as "replayUntil", webhook.events, webhook.scopes,
       webhook.filter, webhook.changed_fields as "changedFields",
       to_char(webhook.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"
@@ -83,12 +90,13 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
     order by state.planned_at nulls first limit 1 for no key update of state skip locked`),
   )
   if (!found) return undefined
-  const { replayAfter, replayUntil, position, lastPosition, ...others } = found
+  const { replayAfter, replayUntil, position, lastPosition, clearedPosition, ...others } = found
   const numberOf = (text: string | null) => (text === null ? null : Number(text))
   return {
     ...others,
     position: Number(position),
     lastPosition: Number(lastPosition),
+    clearedPosition: Number(clearedPosition),
     replayAfter: numberOf(replayAfter),
     replayUntil: numberOf(replayUntil),
   }
