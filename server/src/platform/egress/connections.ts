@@ -4,33 +4,30 @@ import type { Duplex } from 'node:stream'
 
 /** Milliseconds without a request. Servers usually wait longer: the shortest usual time is two seconds. */
 const maxIdle = 1000
-/** Milliseconds, so that a busy connection does not outlive the receiver's certificate or its place behind a balancer. */
+/** So that a busy connection does not outlive the receiver's certificate. */
 const maxAge = 60_000
-/** Milliseconds for which a burst of requests to a host uses the addresses that its first one has checked. */
+/** A burst of requests to a host uses the addresses that its first one has checked. */
 const addressTtl = 1000
 const maxOrigins = 1000
 
-/** Names a group of connections, in the options of a request. */
 interface Grouped {
   group?: string
 }
 
 /**
  * Connections that stay open for the next request of the same group to the same host, if its checked addresses are the same.
- * Groups share none: whoever answers one request could otherwise also send the answer to the next one of somebody else.
+ * Groups share none: a receiver could otherwise send the answer to the next request of somebody else.
  */
 export class KeptConnections {
   readonly #plain: KeptAgent
   readonly #encrypted: KeptTlsAgent
   readonly #addresses = new Map<string, { found: readonly string[]; until: number }>()
 
-  /** `max`: connections that wait for a request, with and without TLS. */
   constructor(max: number) {
     this.#plain = new KeptAgent(max)
     this.#encrypted = new KeptTlsAgent(max)
   }
 
-  /** The options of a request that uses them. */
   optionsFor(protocol: string, group: string, addresses: readonly string[]): Grouped & { agent: Agent } {
     const agent = protocol === 'https:' ? this.#encrypted : this.#plain
     return { agent, group: `${group} ${addresses.toSorted().join(' ')}` }
@@ -92,7 +89,6 @@ class KeptTlsAgent extends TlsAgent {
 /** Node.js returns false if the server has announced that it will close the connection soon; its types do not say so. */
 const isKept = (returned: unknown): boolean => returned !== false
 
-/** How many connections of an agent wait, and for how long they are used. */
 class KeepingLimit {
   readonly #max: number
   readonly #since = new WeakMap<Duplex, number>()

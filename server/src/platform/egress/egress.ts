@@ -19,10 +19,7 @@ export interface EgressRequest {
   /** True if a longer body is cut there, instead of an error. */
   cutsBody?: boolean
   signal?: AbortSignal | undefined
-  /**
-   * Keeps the connection open for a moment, for the next request to this host with the same text. If the server closes it
-   * meanwhile, such a request fails with the reason `closed`: it may have arrived.
-   */
+  /** Keeps the connection open for the next request with the same text. If the server closes it, that fails with `closed`. */
   group?: string | undefined
 }
 
@@ -41,7 +38,6 @@ export interface Egress {
   fetch(url: string, init?: FetchOptions): Promise<Response>
   /** May this URL be reached although its host is internal and, for http, although the connection is not encrypted? */
   isAllowed(url: URL): boolean
-  /** Closes the connections that are kept open. */
   close(): void
 }
 
@@ -166,7 +162,6 @@ class GuardedEgress implements Egress {
         body: await (cutsBody ? readBeginning(response, limit) : readBody(response, limit)),
       }
     } finally {
-      // A connection that is kept has left the request by then.
       outgoing.destroy()
     }
   }
