@@ -97,7 +97,8 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'selection.test.ts replays events since a time, next to the feeds of other organizations',
-    location: /\{webhookId\}\/replay .*from (event_feeds|events) where $/,
+    location:
+      /\{webhookId\}\/replay .*(from events where|join event_feeds feed on feed\.|where state\.|join events event on event\.)$|\{webhookId\}\/replay all of\s+select (feed\.last_position|count)/,
   },
   {
     reason: 'a new view comes after those of the same person',

@@ -3,11 +3,13 @@ import { ApiError, invalidBody } from '../platform/model/errors.ts'
 import { encodeId } from '../platform/model/ids.ts'
 import { covers } from '../platform/model/scopes.ts'
 import { listedAcrossParents } from '../platform/records/declare/define.ts'
-import { instant, text } from '../platform/records/declare/fields.ts'
+import { flag, instant, integer, text } from '../platform/records/declare/fields.ts'
 import { parseChange } from '../platform/records/page/parse.ts'
 import { readRecord } from '../platform/records/page/read.ts'
 import { bodyShapeOf } from '../platform/records/request/body.ts'
+import { parseDryRun } from '../platform/records/request/dry-run.ts'
 import { closedObject } from '../platform/records/routes/daily-statistics.ts'
+import { recordWithFields, withResponseFields } from '../platform/records/routes/response-fields.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../platform/records/routes/standard-routes.ts'
 import type { JsonObject } from '../platform/model/json.ts'
 import { deliveries, deliveryDetails } from './delivery.ts'
@@ -19,8 +21,8 @@ import {
   maxReplayed,
   replayColumns,
   replayMatching,
-  replaySince,
 } from './delivery-store.ts'
+import { countReplayed, findReplayed, replayRange } from './replay-store.ts'
 import { webhooks } from './resource.ts'
 import { assertMaySend } from './rules.ts'
 import type { EventSources } from './store.ts'
@@ -35,7 +37,7 @@ export const deliveryRoutes = (hooks: RouteGroup, sources: EventSources): Route[
   replayManyRoute,
   ...standardRoutes(deliveryDetailsStore, { path, operations: ['get'] }),
   replayOneRoute,
-  replaySinceRoute(hooks),
+  replaySinceRoute(hooks, sources),
   testRoute(hooks, sources),
 ]
 
@@ -97,24 +99,58 @@ const sinceShape = bodyShapeOf({
   }),
 })
 
-const replaySinceRoute = (hooks: RouteGroup) =>
+/** The webhook, and what is sent again. */
+const replayedWebhook = withResponseFields(webhooks, 'ReplayedWebhook', {
+  dryRun: flag({
+    label: 'Dry run',
+    description: 'True if this was a dry run, which sends nothing',
+    readOnly: true,
+    nullable: false,
+  }),
+  eventCount: integer({
+    label: 'Number of events',
+    description: 'Number of events that are sent again, or would be. Those that still wait are included',
+    readOnly: true,
+    nullable: false,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  isEstimate: flag({
+    label: 'Estimate',
+    description: 'True if the number is estimated from 20,000 changes of the feed, because there were more since then',
+    readOnly: true,
+    nullable: false,
+  }),
+})
+
+const replaySinceRoute = (hooks: RouteGroup, sources: EventSources) =>
   writeRoute({
     ...hooks.changeRoute('replay'),
     // The webhook stays the same.
     supportsIfMatch: false,
     summary: 'Send all events since a time again',
     description: `Also those that were never sent, for example because the webhook had other settings. ${behind}`,
+    query: {
+      kind: 'parameters',
+      parameters: { dryRun: 'If true, sends nothing and only counts the events.' },
+      examples: { dryRun: 'true' },
+      allowsOthers: false,
+    },
     body: { component: 'WebhookReplay', shape: sinceShape, required: true },
     audited: 'webhook.replayed',
-    async handle({ services, db, params, body }) {
+    responses: { 200: { kind: 'record', resource: replayedWebhook } },
+    errors: [400],
+    async handle({ services, db, params, query, body }) {
+      const dryRun = parseDryRun(query)
       const webhookId = hooks.id(params)
       const { text, revision } = await readRecord(db, webhooks, webhookId)
-      await replaySince(db, webhookId, new Date(body.since))
+      const range = await findReplayed(db, webhookId, new Date(body.since))
+      const { count, isEstimate } = await countReplayed(db, sources, JSON.parse(text) as JsonObject, range)
+      if (!dryRun) await replayRange(db, webhookId, range)
       return {
         status: 200,
-        text,
-        revision,
-        effect: { details: { since: body.since } },
+        ...recordWithFields({ text, revision }, { dryRun, eventCount: count, isEstimate }),
+        effect: dryRun ? 'none' : { details: { since: body.since, count } },
         afterCommit: () => services.webhooks.wake(),
       }
     },

@@ -1,4 +1,4 @@
-import type { Connection, Transaction } from '../platform/database/database.ts'
+import type { Transaction } from '../platform/database/database.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { encodeId, newId } from '../platform/model/ids.ts'
 import { identifier, raw, sql } from '../platform/model/sql.ts'
@@ -65,37 +65,6 @@ export async function replayMatching(
     where organization_id = ${db.organization} and id = any(array(select id from found)) returning true as "isLast"`)
   if (rows.length > 0) await makeDue(db, webhookId)
   return { count: rows.length, remaining: rows.length === maxReplayed ? 1 : 0 }
-}
-
-/** Seconds by which the times of two changes may differ in the other order than their positions. */
-const skewSeconds = 60
-
-/** Sends all events of the webhook since this time again, as far as the feed has them. Error: 404. */
-export async function replaySince(db: Transaction, webhookId: string, since: Date): Promise<void> {
-  const from = new Date(since.getTime() - skewSeconds * 1000)
-  const [feed] = await db.query<{ last: string }>(
-    sql`select last_position as last from event_feeds where organization_id = ${db.organization}`,
-  )
-  const last = Number(feed?.last ?? 0)
-  const after = await lastPositionBefore(db, from, last)
-  await db.query(sql`
-    update webhook_states set replay_after = least(replay_after, ${after}::bigint),
-      replay_until = greatest(replay_until, least("position", ${last}::bigint)), due_at = least(due_at, now())
-    where organization_id = ${db.organization} and webhook_id = ${webhookId}::uuid`)
-}
-
-/** Positions are nearly in the order of times, so a few look-ups find the place. */
-async function lastPositionBefore(db: Connection, time: Date, last: number): Promise<number> {
-  let [low, high] = [0, last]
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const [event] = await db.query<{ isBefore: boolean; position: string }>(sql`
-      select created_at < ${time}::timestamptz as "isBefore", "position" from events
-      where organization_id = ${db.organization} and "position" > 0 and "position" > ${middle}::bigint order by "position" limit 1`)
-    if (event?.isBefore) low = Number(event.position)
-    else high = middle
-  }
-  return low
 }
 
 /** A delivery of a test event of this type, with the latest record that the webhook reads. */

@@ -192,8 +192,11 @@ test('an event is sent again with the same id: one, those that match, and all si
   await receiver.count(6)
   await until('four are delivered', () => isDone(4))
   await patch(path, { events: ['contact.*'] })
-  const since = await call('POST', `${path}/replay`, { body: { since: new Date(Date.now() - 60_000).toISOString() } })
-  expect(since.status, since.text).toBe(200)
+  const body = { since: new Date(Date.now() - 60_000).toISOString() }
+  const counted = await call('POST', `${path}/replay?dryRun=true`, { body })
+  expect(counted.body).toMatchObject({ url: receiver.url, dryRun: true, eventCount: 5, isEstimate: false })
+  const since = await call('POST', `${path}/replay`, { body })
+  expect(since, since.text).toMatchObject({ status: 200, body: { dryRun: false, eventCount: 5, isEstimate: false } })
   await receiver.count(11)
   const types = receiver.received.slice(6).map(({ body }) => body.type)
   expect(types.sort()).toEqual([...Array.from({ length: 4 }, () => 'contact.created'), 'contact.deleted'])

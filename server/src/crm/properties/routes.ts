@@ -1,9 +1,9 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute, Route, WriteRoute } from '../../platform/http/route.ts'
-import { invalidParameters } from '../../platform/model/errors.ts'
 import { choice } from '../../platform/records/declare/fields.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
+import { parseDryRun } from '../../platform/records/request/dry-run.ts'
 import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { checkDefinition, propertyStore, readUndeclared, updateUndeclared } from './store.ts'
 import { obstacleReasons } from './report.ts'
@@ -73,10 +73,7 @@ function withDryRun(route: WriteRoute): WriteRoute {
     },
     errors: [400],
     async handle(request) {
-      const dryRun = request.query.find(({ name }) => name === 'dryRun')?.value ?? 'false'
-      if (dryRun !== 'true' && dryRun !== 'false')
-        throw invalidParameters([{ field: 'dryRun', message: 'expected true or false' }])
-      if (dryRun === 'false') return route.handle(request)
+      if (!parseDryRun(request.query)) return route.handle(request)
       const found = await checkDefinition(request.db, newId(), request.body)
       return { status: 200, text: JSON.stringify({ dryRun: true, ...found }), effect: 'none' }
     },

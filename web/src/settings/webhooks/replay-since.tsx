@@ -2,12 +2,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../../access/act.ts'
-import { send } from '../../api/client.ts'
+import { type Schemas, send } from '../../api/client.ts'
 import { usePostOnce } from '../../api/post-once.ts'
 import { TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { notify } from '../../ui/toast.tsx'
-import { deliveriesPath, path } from './data.ts'
+import { path } from './data.ts'
 
 /** Sends all events since a time again. */
 export function ReplaySince({ webhookId, onClose }: { webhookId: string; onClose(): void }) {
@@ -15,8 +15,8 @@ export function ReplaySince({ webhookId, onClose }: { webhookId: string; onClose
   const post = usePostOnce()
   const [local, setLocal] = useState('')
   const since = timeOf(local)
-  const { data: count } = useQuery({
-    queryKey: ['webhooks', webhookId, 'count', since],
+  const { data: found } = useQuery({
+    queryKey: ['webhooks', webhookId, 'replayed', since],
     queryFn: () => countSince(webhookId, since ?? ''),
     enabled: since !== undefined,
     placeholderData: keepPreviousData,
@@ -38,7 +38,11 @@ export function ReplaySince({ webhookId, onClose }: { webhookId: string; onClose
             error={errorOf('since')}
             onChange={(event) => setLocal(event.target.value)}
           />
-          <p role="status">{since !== undefined && count !== undefined && t('replaySinceCount', { count })}</p>
+          <p role="status">
+            {since !== undefined &&
+              found !== undefined &&
+              t(found.isEstimate ? 'replaySinceEstimate' : 'replaySinceCount', { count: found.eventCount })}
+          </p>
         </>
       )}
     </Form>
@@ -51,7 +55,11 @@ function timeOf(local: string): string | undefined {
   return Number.isNaN(time) ? undefined : new Date(time).toISOString()
 }
 
-async function countSince(webhookId: string, since: string): Promise<number> {
-  const query = new URLSearchParams({ 'filter.createdAt.gte': since, 'filter.isTest.equals': 'false' })
-  return (await send<{ count: number }>('GET', `${deliveriesPath(webhookId)}/count`, { query })).body.count
+async function countSince(webhookId: string, since: string): Promise<Schemas['ReplayedWebhook']> {
+  const query = new URLSearchParams({ dryRun: 'true' })
+  const { body } = await send<Schemas['ReplayedWebhook']>('POST', `${path}/${webhookId}/replay`, {
+    query,
+    body: { since },
+  })
+  return body
 }

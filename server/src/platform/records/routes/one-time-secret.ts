@@ -1,29 +1,20 @@
-import { recordTag } from '../../http/protocol/etag.ts'
 import type { RouteResponse } from '../../http/route.ts'
 import type { BodyShape } from '../request/body.ts'
 import type { Fields, Resource } from '../declare/define.ts'
 import { integer } from '../declare/fields.ts'
 import type { WrittenRecord } from '../declare/changes.ts'
 import type { JsonObject } from '../../model/json.ts'
+import { recordWithFields, withResponseFields } from './response-fields.ts'
 
 // A secret appears only in the response that creates it, next to the record. If it is lost, it has to be rotated.
 
-/** The resource in the response with its secret: with properties that no other response has. */
-export const withSecretFields = (resource: Resource, component: string, more: Fields): Resource => ({
-  ...resource,
-  component,
-  fields: { ...resource.fields, ...more },
-  propertyNames: [...resource.propertyNames, ...Object.keys(more)],
-})
+export const withSecretFields = (resource: Resource, component: string, more: Fields): Resource =>
+  withResponseFields(resource, component, more)
 
-/** The record with its one-time secret; the entity tag is that of the record alone. */
 export const recordWithSecret = (
-  { text, revision }: WrittenRecord,
+  record: WrittenRecord,
   secretValues: Readonly<Record<string, string | null>>,
-): Required<Pick<RouteResponse, 'text' | 'headers'>> => ({
-  text: `${text.slice(0, -1)},${JSON.stringify(secretValues).slice(1)}`,
-  headers: { etag: recordTag(revision, text) },
-})
+): Required<Pick<RouteResponse, 'text' | 'headers'>> => recordWithFields(record, secretValues)
 
 /** Seconds in a day: enough to deploy the new secret wherever the old one is used. */
 const defaultOverlap = 86_400
