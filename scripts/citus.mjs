@@ -20,6 +20,7 @@ export const allTests = [
   ),
   ...['feed', 'stream', 'purges', 'order', 'feed-visibility'].map((name) => `server/src/feed/${name}.test`),
   ...['inbox/inbox', 'inbox/entries', 'presence/presence'].map((name) => `server/src/${name}.test`),
+  ...['webhooks', 'replay'].map((name) => `server/src/webhooks/${name}.test`),
   ...['http/effects/idempotency', 'queue/', 'operations/backup/backup'].map((name) => `server/src/platform/${name}`),
   // Logins, sessions, credentials, people, mails and the audit log
   'server/src/identity',

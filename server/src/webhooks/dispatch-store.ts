@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../platform/database/database.ts'
 import { serviceActor } from '../platform/model/caller.ts'
 import { newId } from '../platform/model/ids.ts'
-import { preparedAlone, raw, sql } from '../platform/model/sql.ts'
+import { raw, sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
 import type { DeliveryStatus } from './delivery.ts'
 import { shownAttempts } from './delivery.ts'
@@ -85,7 +85,7 @@ export async function leaseNext(database: Database, organizationId: string): Pro
   })
 }
 
-const isDue = raw(`due_at <= now() and (leased_until is null or leased_until <= now())
+export const isDue = raw(`due_at <= now() and (leased_until is null or leased_until <= now())
   and (blocked_until is null or blocked_until <= now())`)
 
 export interface Exchange {
@@ -108,8 +108,7 @@ export async function renew(
       since: number | null
       isReported: boolean
     }
-  >(
-    preparedAlone(sql`
+  >(sql`
     with renewed as (
       update webhook_states set leased_until = now() + make_interval(secs => ${leaseSeconds})
       where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid
@@ -122,51 +121,57 @@ export async function renew(
         where secret.organization_id = ${organization} and secret.webhook_id = webhook.id and secret.ends_at > now()) as secrets,
       extract(epoch from now())::float8 * 1000 as now, renewed.failures,
       extract(epoch from renewed.failing_since)::float8 * 1000 as since, renewed.is_reported as "isReported"
-    from renewed join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = renewed.webhook_id`),
-  )
+    from renewed join webhooks webhook on webhook.organization_id = ${organization} and webhook.id = renewed.webhook_id`)
   if (!row) return undefined
   const { now, failures, since, isReported, ...target } = row
   return { target, now, health: { failures, failingSince: since, isReported } }
 }
 
-/** Stores what became of claimed deliveries, of a webhook whose lease was renewed in this transaction. */
+/**
+ * Stores what became of claimed deliveries, of a webhook whose lease was renewed in this transaction. `now`: milliseconds since
+ * 1970, by the database.
+ */
 export async function storeResults(
   { organization, query }: Transaction,
   { webhookId }: Lease,
-  results: readonly Result[],
+  { results, now }: { results: readonly Result[]; now: number },
 ): Promise<void> {
   if (results.length === 0) return
   // One was counted when they were claimed.
-  const rows = results.map(({ attempts, ...others }) => ({ ...others, made: attempts, uncounted: 1 - attempts.length }))
+  const rows = results.map(({ attempts, delay, ...others }) => ({
+    ...others,
+    made: attempts,
+    uncounted: 1 - attempts.length,
+    next: delay === null ? null : new Date(now + delay * 1000).toISOString(),
+    finished: delay === null ? new Date(now).toISOString() : null,
+  }))
   await query(sql`
     update webhook_deliveries delivery set status = result.status, error = result.error,
-      next_attempt_at = now() + make_interval(secs => result.delay),
-      finished_at = case when result.delay is null then now() end,
+      next_attempt_at = result.next, finished_at = result.finished,
       attempt_count = attempt_count - result.uncounted, tries = tries - greatest(result.uncounted, 0),
-      attempts = case when result.made = '[]' then delivery.attempts else (
-        select json_agg(one.value order by one.number) from (
-          select value, number from jsonb_array_elements(delivery.attempts::jsonb || result.made) with ordinality made(value, number)
-          order by number desc limit ${raw(String(shownAttempts))}) one) end,
+      attempts = jsonb_path_query_array(delivery.attempts::jsonb || result.made, ${lastAttempts})::json,
       updated_at = now(), revision = delivery.revision + 1
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as result(
-      id uuid, status text, error text, delay float8, made jsonb, uncounted integer)
+      id uuid, status text, error text, next timestamptz, finished timestamptz, made jsonb, uncounted integer)
     where delivery.organization_id = ${organization} and delivery.webhook_id = ${webhookId}::uuid
       and delivery.id = result.id and delivery.status = 'delivering'`)
 }
 
+const lastAttempts = raw(`'$[last - ${shownAttempts - 1} to last]'`)
+
+/** `deliveredAt`: milliseconds since 1970, if something was delivered. */
 export async function storeHealth(
   { organization, query }: Transaction,
   { webhookId }: Lease,
   { failures, failingSince, isReported }: Health,
-  hasDelivered: boolean,
+  deliveredAt: number | undefined,
 ): Promise<void> {
-  await query(
-    preparedAlone(sql`
+  const toDate = (time: number | null | undefined) => (typeof time === 'number' ? new Date(time) : null)
+  await query(sql`
     update webhook_states set failures = ${failures}, is_reported = ${isReported}::boolean,
-      failing_since = to_timestamp(${failingSince === null ? null : failingSince / 1000}::float8),
-      last_success_at = case when ${hasDelivered}::boolean then now() else last_success_at end
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`),
-  )
+      failing_since = ${toDate(failingSince)}::timestamptz,
+      last_success_at = coalesce(${toDate(deliveredAt)}::timestamptz, last_success_at)
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`)
 }
 
 /**
@@ -210,8 +215,7 @@ export async function release(
   { webhookId, lease }: Lease,
   { isEnabled, afterSeconds }: { isEnabled: boolean; afterSeconds: number },
 ): Promise<void> {
-  await query(
-    preparedAlone(sql`
+  await query(sql`
     update webhook_states set lease = null, leased_until = null,
       due_at = case when ${isEnabled}::boolean then (
         select min(next_attempt_at) from (
@@ -223,8 +227,7 @@ export async function release(
           where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and next_attempt_at is not null
             and priority = ${priorities.replay}) waiting) end,
       blocked_until = now() + make_interval(secs => ${afterSeconds})
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid`),
-  )
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid and lease = ${lease}::uuid`)
 }
 
 /** Webhooks with deliveries that are due. */

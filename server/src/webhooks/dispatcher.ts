@@ -34,7 +34,8 @@ export interface WebhooksOptions {
 }
 
 const planningIntervals = { shortest: 50, longest: 500 }
-const dispatchIntervals = { shortest: 20, longest: 500 }
+/** If workers search the queue, planning asks in its own statement whether deliveries are due: an idle second costs less. */
+const dispatchIntervals = ({ searchesQueues }: Wakeups) => ({ shortest: 20, longest: searchesQueues ? 10_000 : 500 })
 /** Milliseconds that attempts in progress get when the service stops. */
 const grace = 2000
 
@@ -76,8 +77,13 @@ export function startWebhooks(options: WebhooksOptions): Loop {
   }
   const workers = Math.min(1, webhookConcurrency)
   const common = { ...options, workers, isTransient }
-  const dispatching = startQueueWorkers(dispatchQueue, { ...common, pollIntervals: dispatchIntervals, work: begin })
-  const planning = startQueueWorkers(planningQueue, {
+  const dispatching = startQueueWorkers(dispatchQueue, {
+    ...common,
+    pollIntervals: dispatchIntervals(options.wakeups),
+    work: begin,
+  })
+  const planned = planningQueue(() => dispatching.wake())
+  const planning = startQueueWorkers(planned, {
     ...common,
     pollIntervals: planningIntervals,
     work: async (organizationId) => {
@@ -91,7 +97,7 @@ export function startWebhooks(options: WebhooksOptions): Loop {
     name: 'webhooks',
     seconds: 1,
     organizations: organizationsByRecords,
-    kinds: [planningQueue, dispatchQueue],
+    kinds: [planned, dispatchQueue],
   }
   const loops = joinLoops([planning, dispatching, ...(workers === 0 ? [] : [startSweep(sweeping)])])
   return {

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../feed/event.ts'
 import type { Connection } from '../platform/database/database.ts'
-import { identifier, preparedAlone, raw, sql } from '../platform/model/sql.ts'
+import { identifier, raw, sql } from '../platform/model/sql.ts'
 import { listedAcrossParents, type Resource } from '../platform/records/declare/define.ts'
 import { readFor } from '../platform/records/filter/scope.ts'
 import { root } from '../platform/records/filter/target.ts'
@@ -23,8 +23,7 @@ export async function readEvents(
   deliveries: readonly ClaimedDelivery[],
 ): Promise<SentEvents> {
   const given = deliveries.flatMap(({ eventId, position }) => (position === null ? [] : { id: eventId, position }))
-  const [found] = await query<{ epoch: string | null; events: StoredEvent[] }>(
-    preparedAlone(sql`
+  const [found] = await query<{ epoch: string | null; events: StoredEvent[] }>(sql`
       select (select epoch from event_feeds where organization_id = ${organization}) as epoch, (
         select coalesce(json_agg(json_build_object('id', event.id, 'position', event."position", 'resource', event.resource,
           'kind', event.kind, 'recordId', event.record_id, 'revision', event.revision, 'source', event.source,
@@ -34,8 +33,7 @@ export async function readEvents(
         from events event
         where event.organization_id = ${organization} and event."position" > 0
           and event."position" = any(${given.map(({ position }) => position)}::bigint[])
-          and event.id = any(${given.map(({ id }) => id)}::uuid[])) as events`),
-  )
+          and event.id = any(${given.map(({ id }) => id)}::uuid[])) as events`)
   return { epoch: found?.epoch ?? '', events: new Map(found?.events.map((event) => [event.id, event])) }
 }
 

@@ -1,9 +1,11 @@
 import type { Database, Transaction } from '../platform/database/database.ts'
-import { newId } from '../platform/model/ids.ts'
-import { preparedAlone, raw, sql, type Sql } from '../platform/model/sql.ts'
+import { encodeId, newId } from '../platform/model/ids.ts'
+import { raw, sql, type Sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
+import type { StoredEvent } from '../feed/event.ts'
 import { placeEvents } from '../feed/positions-store.ts'
 import { priorities } from './delivery-store.ts'
+import { isDue } from './dispatch-store.ts'
 import { selectionOf, type Selecting, webhookActor } from './selection-store.ts'
 import type { EventSources } from './store.ts'
 
@@ -74,8 +76,7 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
     Omit<Following, 'position' | 'lastPosition' | 'clearedPosition' | 'replayAfter' | 'replayUntil'> &
       Record<'position' | 'lastPosition' | 'clearedPosition', string> &
       Record<'replayAfter' | 'replayUntil', string | null>
-  >(
-    preparedAlone(sql`
+  >(sql`
     select state.webhook_id as "webhookId", state."position", feed.last_position as "lastPosition",
       feed.cleared_position as "clearedPosition",
       state.replay_after as "replayAfter", state.replay_until as "replayUntil", webhook.events, webhook.scopes,
@@ -87,8 +88,7 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
     where state.organization_id = ${organization} and ${isBehind} and not exists (
       select from webhook_deliveries waiting where waiting.organization_id = ${organization}
         and waiting.webhook_id = state.webhook_id and waiting.next_attempt_at is not null offset ${maxWaiting})
-    order by state.planned_at nulls first limit 1 for no key update of state skip locked`),
-  )
+    order by state.planned_at nulls first limit 1 for no key update of state skip locked`)
   if (!found) return undefined
   const { replayAfter, replayUntil, position, lastPosition, clearedPosition, ...others } = found
   const numberOf = (text: string | null) => (text === null ? null : Number(text))
@@ -104,6 +104,11 @@ async function lockNext(transaction: Transaction): Promise<Following | undefined
 
 const isBehind = sql`webhook.status = 'enabled' and webhook.deleted_at is null and (
   state."position" < feed.last_position or state.replay_after < state.replay_until)`
+
+/** An event that is sent, with its uuids. */
+interface Planned extends Pick<StoredEvent, 'id' | 'resource' | 'kind' | 'recordId'> {
+  position: string
+}
 
 /** Positions in the feed, from behind the first to the last. */
 interface Range {
@@ -122,29 +127,35 @@ async function store(
   const window = Object.keys(filter).length > 0 ? windows.filtered : windows.plain
   const end = Math.min(after + window, until)
   if (end <= after) return after
-  const prefixes = Object.fromEntries(sources.followed().map(({ singular, idPrefix }) => [singular, idPrefix]))
-  const ids = Array.from({ length: Math.min(pageSize, end - after) }, newId)
   // What happened before it was created may get its position only afterwards.
   const isNew = priority === priorities.replay ? raw('true') : sql`event.created_at >= ${createdAt}::timestamptz`
-  const [page] = await query<{ count: number; last: string | null }>(sql`
-    with page as materialized (
-      select event.id, event.resource, event.kind, event.record_id, event."position" from events event
-      where event.organization_id = ${organization} and event."position" > 0 and event."position" > ${after}::bigint
-        and event."position" <= ${end}::bigint and ${isNew} and ${selection}
-      order by event."position" limit ${pageSize}),
-    stored as (
-      insert into webhook_deliveries as delivery (organization_id, webhook_id, id, event_id, type, record_id, "position",
-        priority, next_attempt_at)
-      select ${organization}, ${webhookId}::uuid, (${ids}::uuid[])[row_number() over (order by "position")], id,
-        resource || '.' || kind, (${JSON.stringify(prefixes)}::jsonb ->> resource) || '_' || replace(record_id::text, '-', ''),
-        "position", ${priority}, now()
-      from page
-      on conflict (organization_id, webhook_id, event_id) do update set status = 'pending', tries = 0,
-        priority = excluded.priority, next_attempt_at = excluded.next_attempt_at, finished_at = null,
-        updated_at = excluded.next_attempt_at, revision = delivery.revision + 1
-      where excluded.priority = ${priorities.replay} and delivery.status <> 'delivering' and delivery.status <> 'pending')
-    select count(*)::integer as count, max("position") as last from page`)
-  return page?.count === pageSize ? Number(page.last) : end
+  const page = await query<Planned>(sql`
+    select event.id, event.resource, event.kind, event.record_id as "recordId", event."position" from events event
+    where event.organization_id = ${organization} and event."position" > 0 and event."position" > ${after}::bigint
+      and event."position" <= ${end}::bigint and ${isNew} and ${selection}
+    order by event."position" limit ${pageSize}`)
+  if (page.length === 0) return end
+  const prefixes = new Map(sources.followed().map(({ singular, idPrefix }) => [singular, idPrefix]))
+  const rows = page.map(({ id, resource, kind, recordId, position }) => ({
+    id: newId(),
+    event_id: id,
+    type: `${resource}.${kind}`,
+    record_id: encodeId(prefixes.get(resource) ?? '', recordId),
+    position,
+  }))
+  // Not every engine passes on values behind `on conflict`.
+  const replay = raw(String(priorities.replay))
+  await query(sql`
+    insert into webhook_deliveries as delivery (organization_id, webhook_id, id, event_id, type, record_id, "position",
+      priority, next_attempt_at)
+    select ${organization}, ${webhookId}::uuid, id, event_id, type, record_id, "position", ${priority}::smallint, now()
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as planned(
+      id uuid, event_id uuid, type text, record_id text, "position" bigint)
+    on conflict (organization_id, webhook_id, event_id) do update set status = 'pending', tries = 0,
+      priority = excluded.priority, next_attempt_at = excluded.next_attempt_at, finished_at = null,
+      updated_at = excluded.next_attempt_at, revision = delivery.revision + 1
+    where excluded.priority = ${replay} and delivery.status <> 'delivering' and delivery.status <> 'pending'`)
+  return page.length === pageSize ? Number(page.at(-1)?.position) : end
 }
 
 async function move(
@@ -152,12 +163,10 @@ async function move(
   { webhookId }: Following,
   { live, replayed }: { live: number; replayed: number | undefined },
 ): Promise<void> {
-  await query(
-    preparedAlone(sql`
-    update webhook_states set "position" = ${live}::bigint, planned_at = clock_timestamp(),
+  await query(sql`
+    update webhook_states set "position" = ${live}::bigint, planned_at = now(),
       replay_after = coalesce(${replayed ?? null}::bigint, replay_after), due_at = least(due_at, now())
-    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`),
-  )
+    where organization_id = ${organization} and webhook_id = ${webhookId}::uuid`)
 }
 
 const following = (organization: Sql): Sql => sql`exists (
@@ -168,19 +177,22 @@ const following = (organization: Sql): Sql => sql`exists (
     and (state."position" < feed.last_position or state.replay_after < state.replay_until
       or exists (select from events where events.organization_id = ${organization} and events."position" is null)))`
 
-/** Webhooks with events that they have not looked at. */
-export const planningQueue: Queue = {
+/** Webhooks with events that they have not looked at. `onDue` is called if any webhook has deliveries that are due. */
+export const planningQueue = (onDue: () => void): Queue => ({
   kind: 'webhook-events',
   hasWork: following,
   findOrganization: async (database, after) => {
-    const [found] = await database.crossTenantQuery<{ organizationId: string }>(
+    const [found] = await database.crossTenantQuery<{ organizationId: string | null; isAnyDue: boolean }>(
       'send webhooks',
-      sql`select home.organization_id as "organizationId"
-        from (select distinct organization_id from webhook_states where organization_id > ${after}::uuid) home
-        where ${following(sql`home.organization_id`)} order by home.organization_id limit 1`,
+      sql`select (
+          select home.organization_id
+          from (select distinct organization_id from webhook_states where organization_id > ${after}::uuid) home
+          where ${following(sql`home.organization_id`)} order by home.organization_id limit 1) as "organizationId",
+        exists (select from webhook_states where ${isDue}) as "isAnyDue"`,
       'find webhooks that are behind',
     )
-    return found?.organizationId
+    if (found?.isAnyDue) onDue()
+    return found?.organizationId ?? undefined
   },
   secondsUntilDue: async (database, organizationId) => {
     const [found] = await database.crossTenantQuery<{ isBehind: boolean }>(
@@ -190,4 +202,4 @@ export const planningQueue: Queue = {
     )
     return found?.isBehind ? 0 : undefined
   },
-}
+})

@@ -33,11 +33,11 @@ export async function endSecrets(
   { webhookId, seconds }: { webhookId: string; seconds: number },
 ): Promise<string | null> {
   const ofWebhook = sql`organization_id = ${transaction.organization} and webhook_id = ${webhookId}::uuid`
-  const ended = await transaction.query<{ endsAt: string }>(sql`
+  const ended = await transaction.query<{ endsAt: Date }>(sql`
     update webhook_secrets set ends_at = least(ends_at, now() + make_interval(secs => ${seconds})) where ${ofWebhook}
-    returning to_char(ends_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"`)
+    returning ends_at as "endsAt"`)
   await transaction.query(sql`delete from webhook_secrets where ${ofWebhook} and ends_at <= now()`)
-  const ends = ended.map(({ endsAt }) => endsAt).sort()
+  const ends = ended.map(({ endsAt }) => endsAt.toISOString()).sort()
   return seconds === 0 ? null : (ends.at(-1) ?? null)
 }
 

@@ -192,10 +192,11 @@ export class Session {
     if (!exchange) return undefined
     const { target } = exchange
     const results = tried.map(({ result }) => result)
-    await storeResults(transaction, this.#lease, results)
+    await storeResults(transaction, this.#lease, { results, now: exchange.now })
     const { health, reports } = judge(exchange, tried)
     const outcomes = tried.flatMap(({ outcome }) => outcome ?? [])
-    if (outcomes.length > 0) await storeHealth(transaction, this.#lease, health, outcomes.includes('delivered'))
+    const deliveredAt = outcomes.includes('delivered') ? exchange.now : undefined
+    if (outcomes.length > 0) await storeHealth(transaction, this.#lease, health, deliveredAt)
     for (const report of reports) await this.#context.report(transaction, this.#lease, report)
     const pending = this.#waiting.length + this.#inProgress.size + this.#tried.length
     const room = isBroken(health) ? 1 - pending : batchSize - this.#waiting.length

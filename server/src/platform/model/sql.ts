@@ -83,9 +83,6 @@ export const combinable = ({ parts, values, scoped, isPrepared }: Sql): Sql =>
 /** Sends a prepared statement on its own, because its rows or values have no form in JSON. */
 export const alone = ({ parts, values, scoped, isPrepared }: Sql): Sql => new Sql(parts, values, scoped, { isPrepared })
 
-/** Prepared, but sent on its own. */
-export const preparedAlone = (statement: Sql): Sql => alone(prepared(statement))
-
 /** Prepared if it is about one record: a set's text differs each time, and planning is cheap per record. */
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
   records.length === 1 ? prepared(statement) : combinable(statement)

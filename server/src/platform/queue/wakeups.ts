@@ -55,6 +55,11 @@ export class Wakeups {
     this.#recent = recent
   }
 
+  /** Whether workers search the queues themselves, without wakeups. */
+  get searchesQueues(): boolean {
+    return !this.#database.isDistributed
+  }
+
   /** Calls `wake` when workers can find the work. */
   announce(kind: string, organizationIds: Iterable<string>, wake: () => void): void {
     if (!this.#database.isDistributed) return wake()
