@@ -14,7 +14,6 @@ export interface WebFile {
   /** Does the name contain a hash of the content? Then the content never changes. */
   isHashed: boolean
   etag: string
-  /** The codings that it may be sent in. */
   codings: readonly Coding[]
   content(coding?: Coding): Promise<Buffer>
 }
@@ -48,8 +47,7 @@ const assets = 'assets/'
 
 /**
  * Reads everything into memory, so that no request touches the file system and a later build changes nothing: each file
- * in its shorter form, which is compressed by Brotli if the build did so. Errors: it is not built, or a file has an
- * unknown type.
+ * compressed, if the build did so. Errors: it is not built, or a file has an unknown type.
  */
 export function readWebApplication(folder: string): WebApplication {
   const names = new Set(readNames(folder))
