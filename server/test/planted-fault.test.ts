@@ -133,7 +133,8 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'an address or external id is looked up within a team, which belongs to one organization',
-    location: /\((select id from "contacts"|select "contact_id" as id from "contact_external_ids" held) where $/,
+    location:
+      /(select "?id"?( as id)? from "contacts"|select "contact_id" as id from "(contact_external_ids" held|contact_emails")|select (id from contacts|contact_id from contact_emails) held) where $/,
   },
   {
     reason:
@@ -142,7 +143,8 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'the contact was read and locked within the organization before its root contact is noted',
-    location: /insert into root_contacts_left \(.*\) select organization_id, root_contact_id from contacts where $/,
+    location:
+      /insert into root_contacts_left \(.*\) select organization_id, root_contact_id from contacts where $|jsonb_array_elements\(contact\.emails\) entry, root_contacts root where contact\.$/,
   },
   {
     reason: 'a rendering is valid only together with the row that it was made from',
@@ -151,7 +153,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the ids are those of the records that the statement has just written',
     location:
-      /all of select \(select row_to_json\(properties\)|(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
+      /all of select \(select row_to_json\(properties\)|(delete from ("\w+_external_ids"|contact_emails)|jsonb_each_text\(external_ids\) external|jsonb_array_elements\(emails\) entry|select "\w+" from "\w+") where $/,
   },
   {
     reason:

@@ -1,6 +1,9 @@
-/** The identity of a list item: the value of a choice, otherwise the whole item. */
-const identityOf = (item: unknown): string =>
-  typeof item === 'object' && item !== null && 'value' in item ? String(item.value) : JSON.stringify(item)
+/** The identity of a list item: the value of a choice, an address or a number, otherwise the whole item. */
+function identityOf(item: unknown): string {
+  const { value, address, number } = Object(item) as Record<string, unknown>
+  const identity = value ?? address ?? number
+  return identity === undefined ? JSON.stringify(item) : String(identity)
+}
 
 type Items = ReadonlyMap<string, unknown>
 

@@ -44,6 +44,11 @@ export const recordSections: Readonly<Record<string, readonly LoadedSection[]>> 
       load: (id) => import('../deals/deals-of.tsx').then(({ loadContactDeals }) => loadContactDeals(id)),
     },
     {
+      title: 'addresses',
+      isAside: true,
+      content: lazyRouteComponent(() => import('./contacts/addresses.tsx'), 'Addresses'),
+    },
+    {
       title: 'employments',
       isAside: true,
       content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),

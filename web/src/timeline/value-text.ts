@@ -92,6 +92,13 @@ function useValueText() {
   }
 }
 
-const plainText = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+const plainText = (value: unknown): string =>
+  typeof value === 'object' ? (addressIn(value) ?? JSON.stringify(value)) : String(value)
+
+/** The address or number of an entry of `emails` or `phones`. */
+const addressIn = (value: object | null): string | undefined => {
+  const { address, number } = { ...value } as { address?: string; number?: string }
+  return address ?? number
+}
 
 const shorten = (text: string): string => (text.length > maxLength ? `${text.slice(0, maxLength).trimEnd()}…` : text)

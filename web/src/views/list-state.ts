@@ -202,8 +202,12 @@ export function selectedFields(resource: ResourceSchema, columns: readonly Colum
   ])
   const always = resource.fields.map(({ name }) => name).filter((name) => name === 'id' || known.has(name))
   const references = resource.embedded.filter(({ name }) => names.includes(name)).map(({ through }) => through)
-  return [...new Set([...always, ...names, ...references])]
+  const lists = resource.fields.filter(({ name, type }) => isAddressList(type) && names.includes(name.slice(0, -1)))
+  return [...new Set([...always, ...names, ...references, ...lists.map(({ name }) => name)])]
 }
+
+/** Of `emails`, a column shows the primary address, which is `email`, and how many others there are. */
+const isAddressList = (type: string): boolean => type === 'emails' || type === 'phones'
 
 /** The paths of the second line of a card. */
 export const cardFields = (resource: ResourceSchema): readonly string[] =>

@@ -30,7 +30,7 @@ import styles from './record.module.css'
 /** A part of a record's page that does not follow from the description of the resource. */
 export interface RecordSection {
   /** Key of its title in the messages of records. */
-  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'text' | 'timeline'
+  title: 'addresses' | 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'text' | 'timeline'
   /** Below the properties, where there are two columns. */
   isAside?: boolean
   /** Loaded with the first page that shows it. */

@@ -42,7 +42,15 @@ export function Value({ resource, property, record }: ValueProps) {
         {String(value)}
       </Tag>
     )
-  return <Plain property={property} value={value} currency={currencyOf(property, record)} />
+  const plain = <Plain property={property} value={value} currency={currencyOf(property, record)} />
+  // A record with `email` may have `emails`, of which that is the primary one.
+  const all = property.type === 'email' || property.type === 'phone' ? record[`${property.name}s`] : undefined
+  if (!Array.isArray(all) || all.length < 2) return plain
+  return (
+    <span className={styles.title}>
+      {plain} <span className={styles.soft}>+{all.length - 1}</span>
+    </span>
+  )
 }
 
 const stateOf = ({ statusField }: ResourceSchema, record: RecordData): unknown =>

@@ -1,0 +1,129 @@
+import type { Page } from 'playwright-core'
+import { beforeEach, expect } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
+import { violations, violationsInFront } from './accessibility.ts'
+import { browserTest, useApplication } from './application.ts'
+
+const { openPage, openTab, callAs, expectErrors } = useApplication()
+
+let page: Page
+let call: Call
+let contact: Json
+let number = 0
+beforeEach(async () => {
+  page ??= await openPage({ stays: true, organization: 'small' })
+  call ??= await callAs('owner', 'small')
+  const name = `Ada Address ${++number}`
+  const body = { name, email: `ada${number}@work.example`, phone: '+49301234567' }
+  contact = (await call('POST', '/v5/contacts', { body })).body
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+})
+
+const edit = async (on = page) => {
+  await on.getByRole('button', { name: 'Edit addresses' }).click()
+  return on.getByRole('dialog', { name: `Addresses of ${contact.name}` })
+}
+const stored = async () => (await call('GET', `/v5/contacts/${contact.id}`)).body
+const section = (on = page) => on.getByRole('region', { name: 'Further addresses' })
+
+browserTest('further addresses are added, ordered, made primary and removed, with the keyboard', async () => {
+  expectErrors(page, /status of 422/)
+  const dialog = await edit()
+  const emails = dialog.getByRole('group', { name: 'Emails' })
+  await emails.getByRole('button', { name: 'Add an email' }).focus()
+  await page.keyboard.press('Enter')
+  await emails.getByLabel('Email', { exact: true }).nth(1).fill(`countess${number}@home.example`)
+  await emails.getByLabel('Kind').nth(1).selectOption('Personal')
+  await emails.getByRole('button', { name: 'Add an email' }).click()
+  await emails.getByLabel('Email', { exact: true }).nth(2).fill('no address')
+  await page.keyboard.press('Enter')
+  await emails
+    .getByText('expected an email address', { exact: false })
+    .or(emails.locator('[aria-invalid=true]'))
+    .first()
+    .waitFor()
+  await emails.getByRole('button', { name: 'Remove no address' }).click()
+  await emails.getByRole('checkbox', { name: `countess${number}@home.example is primary` }).check()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect((await stored()).emails).toEqual([
+    { address: `ada${number}@work.example`, kind: null, primary: false, bouncedAt: null },
+    { address: `countess${number}@home.example`, kind: 'personal', primary: true, bouncedAt: null },
+  ])
+  await section()
+    .getByRole('link', { name: `ada${number}@work.example` })
+    .waitFor()
+
+  await edit()
+  await emails
+    .getByRole('button', { name: new RegExp(`ada${number}@work.example`) })
+    .first()
+    .focus()
+  await page.keyboard.press('ArrowDown')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect((await stored()).emails.map((entry: Json) => entry.address)).toEqual([
+    `countess${number}@home.example`,
+    `ada${number}@work.example`,
+  ])
+  await edit()
+  await emails.getByRole('button', { name: `Remove countess${number}@home.example` }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(async () => (await stored()).email).toBe(`ada${number}@work.example`)
+})
+
+browserTest('a list shows the primary address and how many others there are, and a search finds all', async () => {
+  const emails = [`ada${number}@work.example`, `second${number}@x.example`, `unusual${number}@home.example`]
+  const body = { emails: emails.map((address) => ({ address })) }
+  const changed = await call('PATCH', `/v5/contacts/${contact.id}`, { body })
+  expect([changed.status, changed.body.emails?.length]).toEqual([200, 3])
+  await page.goto(`/contacts?query=unusual${number}`)
+  const row = page.getByRole('row').filter({ hasText: contact.name })
+  await row.waitFor()
+  await row.getByText('+2').waitFor()
+  await row.getByRole('link', { name: emails[0] ?? '' }).waitFor()
+})
+
+browserTest('two tabs that add different addresses keep both', async () => {
+  const other = await openTab(page, `/contacts/${contact.id}`)
+  for (const [tab, address] of [
+    [page, `one${number}@example.com`],
+    [other, `two${number}@example.com`],
+  ] as const) {
+    const dialog = await edit(tab)
+    await dialog.getByRole('button', { name: 'Add an email' }).click()
+    await dialog.getByLabel('Email', { exact: true }).nth(1).fill(address)
+  }
+  for (const tab of [page, other]) {
+    const dialog = tab.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+  }
+  await expect
+    .poll(async () => (await stored()).emails.map((entry: Json) => entry.address))
+    .toEqual([`ada${number}@work.example`, `one${number}@example.com`, `two${number}@example.com`])
+  await section()
+    .getByRole('link', { name: `two${number}@example.com` })
+    .waitFor()
+  await other.close()
+})
+
+browserTest('the addresses and their dialog are accessible, also on a phone', async () => {
+  const emails = [
+    { address: `ada${number}@work.example`, kind: 'work' },
+    { address: `${'long'.repeat(15)}@home.example` },
+  ]
+  await call('PATCH', `/v5/contacts/${contact.id}`, { body: { emails } })
+  const phone = await openTab(page, `/contacts/${contact.id}`)
+  await phone.setViewportSize({ width: 390, height: 844 })
+  await section(phone).getByRole('link').first().waitFor()
+  const dialog = await edit(phone)
+  await dialog.getByLabel('Kind').nth(1).waitFor()
+  const overflow = () => phone.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  expect([await violationsInFront(phone), await overflow()]).toEqual([[], 0])
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect([await violations(phone), await overflow()]).toEqual([[], 0])
+  await phone.close()
+})
