@@ -67,7 +67,7 @@ function prepareList(
   const primary = after.entries.find((entry) => entry.primary === true)
   values[list.primary] = primary?.[list.item] ?? null
   delete values[name]
-  // What the primary address says alone is no change of the list.
+  // What the primary address says alone does not change the list.
   if (isDeepStrictEqual(old, stored)) return
   values[name] = after.entries
   hidden[name] = stored

@@ -20,10 +20,10 @@ import { emailList, phoneList } from '../../platform/records/declare/address-lis
 import { properties } from '../../platform/records/declare/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { sql } from '../../platform/model/sql.ts'
 import { companies } from '../companies/resource.ts'
 import { teams } from '../../identity/teams/resource.ts'
 import { maxNamePartLength, prepareContact } from './prepare.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 export const seniorities = [
   'junior',
@@ -57,11 +57,7 @@ export const contacts = defineResource({
   hasViews: true,
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
-  // In the words of the index.
-  searchFurther: {
-    text: (record) => sql`further_text(${record}.emails, ${record}.phones)`,
-    has: (record) => sql`(${record}.emails is not null or ${record}.phones is not null)`,
-  },
+  searchFurther: { call: 'further_text', of: ['emails', 'phones'] },
   subtitleFields: ['employmentTitle', 'company.name'],
   hidden: { email_key: 'text', erased_at: 'timestamptz' },
   renderingVersion: 2,
@@ -201,6 +197,12 @@ export const contacts = defineResource({
     companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
   },
 })
+
+/** The keys of the addresses that are not the primary one, of a list as the API shows it. */
+export const furtherKeys = (emails: JsonValue | undefined): string[] =>
+  (Array.isArray(emails) ? (emails as JsonObject[]) : [])
+    .filter((entry) => entry.primary !== true)
+    .map((entry) => emailKey(String(entry.address)))
 
 /** The writable fields of the team-scoped contact, in the order of the response. */
 const teamFields = [

@@ -8,7 +8,7 @@ import { emailKey } from '../../platform/model/normalizers.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { assignTeams, findDefaultTeam } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
-import { furtherAfter, markFurther, movesAddresses, syncFurther, touchesFurther } from './identities.ts'
+import { furtherAfter, markFurther, movesAddresses, syncFurther, touchesFurther } from './identities-store.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
 import { leaveRootContacts } from './retention-store.ts'
 import type { PendingChange, SingleStatementCreate, WriteSteps } from '../../platform/records/declare/changes.ts'
@@ -140,8 +140,8 @@ const movedKeys = (pending: readonly PendingChange[]): string[] =>
   })
 
 /**
- * Creates the missing root contacts of these addresses, and returns those that exist now. They are locked: who gives a
- * contact one of the addresses otherwise, waits (`identities.ts`).
+ * Creates the missing root contacts of these addresses, and returns those that exist now. They are locked: another
+ * change that gives a contact one of the addresses waits (`identities-store.ts`).
  */
 function ensureRootContacts(transaction: Transaction, emails: readonly string[]): Promise<RootContact[]> {
   const keys = [...new Set(emails)].sort()

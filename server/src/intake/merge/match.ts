@@ -1,6 +1,6 @@
 import { digestOf, externalIdText } from '../../platform/records/write/edits.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { furtherKeys } from '../../crm/contacts/identities.ts'
+import { furtherKeys } from '../../crm/contacts/resource.ts'
 import { domainKey } from '../../crm/companies/resource.ts'
 import { identityOf } from './company-identity.ts'
 import { type Draft, objectOf } from './draft.ts'

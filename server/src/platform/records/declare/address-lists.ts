@@ -1,7 +1,7 @@
-import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
 import { emailKey, type Normalized } from '../../model/normalizers.ts'
 import { trimmed } from '../../model/text.ts'
-import { columnOf } from './define.ts'
+import { columnOf, type FurtherText } from './define.ts'
 import { email, field, phone } from './fields.ts'
 import type { JsonObject, JsonValue, Schema } from '../../model/json.ts'
 import type { AddressList, Field } from './field.ts'
@@ -9,7 +9,6 @@ import type { AddressList, Field } from './field.ts'
 /** What an address is for. Null if nobody has said. */
 export const addressKinds = ['work', 'personal', 'mobile', 'other'] as const
 
-/** The maximum number of entries, including the primary one. */
 export const maxAddresses = 20
 
 const kindSchema = {
@@ -39,7 +38,6 @@ export const emailList = (options: { label: string; description: string; primary
     },
   })
 
-/** The phone numbers of a record. */
 export const phoneList = (options: { label: string; description: string; primary: string }) =>
   addressList({
     ...options,
@@ -119,16 +117,21 @@ const normalizedAddress = ({ itemField }: AddressList, value: JsonValue): Normal
   return text === '' ? { error: 'must not be blank' } : (itemField.normalize?.(text) ?? { value: text })
 }
 
-/** Two addresses with the same key are one. */
 export const keyIn = ({ keyOf }: AddressList, address: string): string => keyOf?.(address) ?? address
 
 /** The list as the API shows it, as JSON text. The same in `documentOf`. */
 export const listText = ({ primary, sqlFunction }: AddressList, name: string, record: Sql): Sql =>
   sql`${raw(sqlFunction)}(${record}.${identifier(columnOf(primary))}, ${record}.${identifier(columnOf(name))})`
 
-/** All addresses of a record, as text[]. */
 export const addressesSql = ({ primary, item }: AddressList, name: string, record: Sql): Sql =>
   sql`address_texts(${record}.${identifier(columnOf(primary))}, ${record}.${identifier(columnOf(name))}, ${raw(`'${item}'`)})`
+
+/** The text that the search column lacks, as the index has it; only of records that have some. */
+export function furtherText({ call, of }: FurtherText, record: Sql): { text: Sql; isThere: Sql } {
+  const columns = of.map((name) => sql`${record}.${identifier(columnOf(name))}`)
+  const present = columns.map((column) => sql`${column} is not null`)
+  return { text: sql`${raw(call)}(${join(columns, ', ')})`, isThere: sql`(${join(present, ' or ')})` }
+}
 
 /** The entries of a record, whose primary address is that of the field with it. */
 export function entriesOf(list: AddressList, name: string, record: Readonly<JsonObject>): JsonObject[] {

@@ -62,8 +62,13 @@ export interface RecordLimit {
   lock: (organization: Sql) => Sql
 }
 
+export interface FurtherText {
+  call: string
+  /** Most records have none of them. */
+  of: readonly string[]
+}
+
 export interface UniqueIndex {
-  /** The field for callers. */
   field: string
   columns: readonly string[]
   /** True if case and accents are ignored. */
@@ -119,8 +124,8 @@ export interface Resource<F extends Fields = Fields> {
   search: readonly string[]
   /** Embedded fields that `query` searches too, such as `company.name`. */
   searchEmbedded: readonly string[]
-  /** Text that `query` searches too but the search column lacks: a call, and which records have such text. */
-  searchFurther?: { text: (record: Sql) => Sql; has: (record: Sql) => Sql }
+  /** Text of these fields that `query` searches too but the search column lacks: the result of an SQL function. */
+  searchFurther?: FurtherText
   /** `query` compares words with the beginnings of these keys: an index of texts costs more with every write. */
   searchKey?: { column: string; key: (word: string) => string }
   /**
@@ -130,7 +135,6 @@ export interface Resource<F extends Fields = Fields> {
   searchedWhenRead: readonly string[]
   /** Hidden columns that `prepare` sets, with their types. */
   hidden: Record<string, string>
-  /** By unique index. */
   uniques: Record<string, UniqueIndex>
   /**
    * Version of the stored rendering (decision 10): increment it with each change that changes the text, as the check

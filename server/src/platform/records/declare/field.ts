@@ -73,7 +73,6 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
    * record.
    */
   neverDecreases?: true
-  /** A list of addresses, of which another field has the primary one. */
   list?: AddressList
   /** Carries the type only; never set at run time. */
   value?: Value

@@ -1,6 +1,6 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
-import { addressesSql } from '../declare/address-lists.ts'
+import { addressesSql, furtherText } from '../declare/address-lists.ts'
 import { dayOf, isPattern, type Operand, type TimeSpan, textsOf, type Condition } from './operand.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import type { Operator } from './operators.ts'
@@ -121,7 +121,8 @@ function narrowedList(
   }
   if (!isPattern(operator) || !searchFurther) return undefined
   const inside = sql`'%' || like_literal(${new Parameter(values[0] ?? '')}::text) || '%'`
-  return sql`(${record}.search like ${inside} or ${searchFurther.has(record)} and ${searchFurther.text(record)} like ${inside})`
+  const { text, isThere } = furtherText(searchFurther, record)
+  return sql`(${record}.search like ${inside} or ${isThere} and ${text} like ${inside})`
 }
 
 function nullCondition(target: Target, operator: Operator): Sql {

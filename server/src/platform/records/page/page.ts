@@ -1,6 +1,7 @@
 import type { FixedStatement } from '../../database/fixed-statements.ts'
 import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../../model/sql.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
+import { furtherText } from '../declare/address-lists.ts'
 import { phoneFragment } from '../../model/phone.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from '../filter/condition.ts'
 import type { Position } from './cursor.ts'
@@ -341,13 +342,13 @@ const hasPhone = ({ search, fields }: Resource): boolean => search.some((name) =
 function furtherSearchSql(resource: Resource, patterns: readonly Sql[], scope: Scope): EmbeddedSearch[] {
   const { searchFurther, table } = resource.viewOf ?? resource
   if (!searchFurther) return []
-  const other = raw('other')
-  const matches = patterns.map((pattern) => sql`${searchFurther.text(other)} like ${pattern}`)
+  const { text, isThere } = furtherText(searchFurther, raw('other'))
+  const matches = patterns.map((pattern) => sql`${text} like ${pattern}`)
   return [
     {
       column: sql`${raw(root)}.id`,
       found: sql`select other.id from ${identifier(table)} other
-        where other.organization_id = ${plannerVisible(scope.organization)} and ${searchFurther.has(other)} and (${join(matches, ' or ')})`,
+        where other.organization_id = ${plannerVisible(scope.organization)} and ${isThere} and (${join(matches, ' or ')})`,
     },
   ]
 }

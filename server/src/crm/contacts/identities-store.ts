@@ -5,12 +5,11 @@ import { emailKey } from '../../platform/model/normalizers.ts'
 import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import { organizationOf } from '../../platform/records/filter/scope.ts'
 import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
-import { contacts } from './resource.ts'
+import { contacts, furtherKeys } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 // The primary addresses are unique by an index of `contacts`, the further ones by the key of `contact_emails`. No index spans
-// both: whoever gives a contact an address first locks the address's row of `root_contacts`, then writes, and then looks
+// both: a change that gives a contact an address first locks the address's row of `root_contacts`, then writes, and then looks
 // for the address in the other table. Rows of addresses that were ever further ones are marked, so that others need not look.
 
 /** Does the change give the contact further addresses, or take them away? */
@@ -22,12 +21,6 @@ export function touchesFurther({ before, values, columns }: PendingChange): bool
 /** A change of the team or the deletion concerns all addresses of the contact. */
 export const movesAddresses = ({ values, columns }: Pick<PendingChange, 'values' | 'columns'>): boolean =>
   'teamId' in values || 'deleted_at' in columns
-
-/** The keys of the addresses that are not the primary one, of a list as the API shows it. */
-export const furtherKeys = (list: JsonValue | undefined): string[] =>
-  (Array.isArray(list) ? (list as JsonObject[]) : [])
-    .filter((entry) => entry.primary !== true)
-    .map((entry) => emailKey(String(entry.address)))
 
 /** The addresses that the change gives the contact, as further ones. */
 export const furtherAfter = ({ before, values }: PendingChange): string[] =>
