@@ -127,6 +127,8 @@ comment on function contact_document(contacts) is 'version 2';
 -- another, and the further addresses follow what they delete, restore and move. They do not lock the addresses that they
 -- restore.
 create function follow_contact_addresses() returns trigger language plpgsql as $$
+declare
+  holder uuid;
 begin
   if tg_op = 'UPDATE' and new.emails is not null
     and (old.deleted_at is distinct from new.deleted_at or old.team_id <> new.team_id) then
@@ -136,24 +138,25 @@ begin
       select new.organization_id, entry ->> 'key', new.team_id, new.id
       from jsonb_array_elements(new.emails) entry where entry -> 'key' is not null order by entry ->> 'key'
       on conflict do nothing;
-      if exists (
-        select from jsonb_array_elements(new.emails) entry where entry -> 'key' is not null and (
-          not exists (
-            select from contact_emails held where held.organization_id = new.organization_id
-              and held.email_key = entry ->> 'key' and held.team_id = new.team_id and held.contact_id = new.id)
-          or exists (
-            select from contacts other where other.organization_id = new.organization_id and other.deleted_at is null
-              and other.email_key = entry ->> 'key' and other.team_id = new.team_id and other.id <> new.id)))
-      then
-        raise unique_violation using constraint = 'contacts_email_unique', message = 'a further address is taken';
+      select coalesce(held.contact_id, other.id) into holder
+      from jsonb_array_elements(new.emails) entry
+      left join contact_emails held on held.organization_id = new.organization_id
+        and held.email_key = entry ->> 'key' and held.team_id = new.team_id and held.contact_id <> new.id
+      left join contacts other on other.organization_id = new.organization_id and other.deleted_at is null
+        and other.email_key = entry ->> 'key' and other.team_id = new.team_id and other.id <> new.id
+      where coalesce(held.contact_id, other.id) is not null limit 1;
+      if found then
+        raise unique_violation using constraint = 'contacts_email_unique', column = 'emails', detail = holder,
+          message = 'a further address is taken';
       end if;
     end if;
   end if;
-  if new.deleted_at is null and exists (
-    select from contact_emails held where held.organization_id = new.organization_id
-      and held.email_key = new.email_key and held.team_id = new.team_id and held.contact_id <> new.id)
-  then
-    raise unique_violation using constraint = 'contacts_email_unique', message = 'the address is a further one';
+  select held.contact_id into holder from contact_emails held
+  where held.organization_id = new.organization_id and held.email_key = new.email_key and held.team_id = new.team_id
+    and held.contact_id <> new.id;
+  if found and new.deleted_at is null then
+    raise unique_violation using constraint = 'contacts_email_unique', column = 'email', detail = holder,
+      message = 'the address is a further one';
   end if;
   return null;
 end

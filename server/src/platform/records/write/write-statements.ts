@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg'
 import type { Transaction } from '../../database/database.ts'
 import { sqlState, violatedConstraint } from '../../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../declare/define.ts'
@@ -223,6 +224,12 @@ export function toUniqueConflict(
 ): unknown {
   const unique = resource.uniques[violatedConstraint(error) ?? '']
   if (sqlState(error) !== '23505' || !unique) return error
+  // A trigger names the field and the record.
+  if (error instanceof DatabaseError && error.column !== undefined) {
+    const holder = sql`select id from ${identifier(resource.table)}
+      where organization_id = ${transaction.organization} and id = ${error.detail}::uuid`
+    return new UniqueConflict(resource, error.column, holder, { cause: error })
+  }
   const id = sql`${String(record.id)}::uuid`
   const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)
   const same = unique.columns.map((name) => {
