@@ -27,6 +27,11 @@ const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'may refuse rows of mails: constraint mails_kind_check':
       'It accepts every kind that the previous release knows. A process of that release which takes a mail of the new kind fails to compose it, and the mail is tried again later.',
   },
+  '0023_addresses.sql': {
+    'replaces function contact_document':
+      'Processes of the previous release show the new fields as well, and store the text as their version, which is rendered again.',
+    'replaces function company_document': 'The same.',
+  },
   '0013_reminders.sql': {
     'changes rows of tasks in one transaction':
       'Only open tasks that are not overdue yet. A request that changes one of them waits for this statement.',

@@ -144,6 +144,11 @@ const compatibleValues: Readonly<Record<string, JsonObject>> = {
   'deal-contacts': { isPrimary: false },
 }
 
+function ofAddress(name: string): Record<string, readonly string[]> {
+  const parts = ['street', 'postalCode', 'city', 'state', 'countryCode']
+  return Object.fromEntries(parts.map((part) => [`${name}.${part}`, ['formattedAddress']]))
+}
+
 /** Properties that depend on another field, besides the embedded records. */
 const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.name': ['firstName', 'lastName'],
@@ -153,6 +158,8 @@ const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.emails': ['rootContactId', 'email'],
   'contacts.phone': ['phones'],
   'contacts.phones': ['phone'],
+  ...ofAddress('contacts'),
+  ...ofAddress('companies'),
   'notes.body': ['reasoningQueuedAt'],
   'deals.pipelineId': ['stageId', ...ofStage],
   'deals.stageId': ['pipelineId', ...ofStage],

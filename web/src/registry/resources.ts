@@ -20,6 +20,8 @@ interface ResourceView {
   boardOf?: string
   /** The field whose values are the columns of the board. */
   groupedBy?: string
+  /** Fields that forms show together, with the label of the field that follows from them. */
+  group?: { label: string; fields: readonly string[]; shown: string }
   /** A flag that one click, or Enter in its cell, toggles in the list. */
   toggle?: string
   /** Fields that cells of other columns show or edit. */
@@ -28,18 +30,26 @@ interface ResourceView {
   isPerson?: boolean
 }
 
+const address = {
+  label: 'Address',
+  fields: ['street', 'postalCode', 'city', 'state', 'countryCode'],
+  shown: 'formattedAddress',
+}
+
 /** The resources with a list and record pages, in the order of the sidebar. */
 export const resourceViews: Readonly<Record<string, ResourceView>> = {
   contacts: {
     icon: UserRound,
     shortcut: 'c',
     isPerson: true,
+    group: address,
     columns: ['name', 'company', 'email', 'employmentTitle', 'status', 'tags', 'phone', 'countryCode', 'createdAt'],
   },
   companies: {
     icon: Building2,
     shortcut: 'o',
     card: ['domain'],
+    group: address,
     columns: ['name', 'domain', 'industries', 'employeesCount', 'location', 'tags', 'lastActivityAt', 'createdAt'],
   },
   deals: {

@@ -5,5 +5,14 @@ const load = () => import('../tasks/schedule-value.tsx')
 const View = lazy(() => load().then(({ ScheduleValue }) => ({ default: ScheduleValue })))
 const Editor = lazy(() => load().then(({ loadRecurrenceEditor }) => loadRecurrenceEditor()))
 
-/** What lists and record pages show instead of a rule and of minutes. A rule is edited with the fields of the form of tasks. */
-export const valueViews: ValueViews = { tasks: { recurrence: { View, Editor }, remindBefore: { View } } }
+const Address = lazy(() => import('./address-value.tsx').then(({ AddressValue }) => ({ default: AddressValue })))
+
+/**
+ * What lists and record pages show instead of a rule, of minutes and of an address in English. A rule is edited with the
+ * fields of the form of tasks.
+ */
+export const valueViews: ValueViews = {
+  contacts: { formattedAddress: { View: Address } },
+  companies: { formattedAddress: { View: Address } },
+  tasks: { recurrence: { View, Editor }, remindBefore: { View } },
+}

@@ -5,8 +5,9 @@ import { usePostOnce } from '../api/post-once.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useDraft } from '../preferences/drafts.ts'
 import { resourceViews } from '../registry/resources.ts'
-import { useNoun } from '../messages/labels.ts'
+import { useLabel, useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { FieldGroup } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Button } from '../ui/button.tsx'
 import { bodyOf } from './changes.ts'
@@ -44,7 +45,8 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
   const post = usePostOnce()
   const properties = propertiesOf(resource).filter(({ isReadOnly, field }) => !isReadOnly && field !== undefined)
   const required = properties.filter(({ field }) => field?.required)
-  const form = resourceViews[resource.name]?.form
+  const labelOf = useLabel()
+  const { form, group } = resourceViews[resource.name] ?? {}
   const isFirst = (property: Property) => form?.includes(property.name) ?? false
   const others = properties.filter(({ field }) => !field?.required)
   const named = (form ?? []).flatMap((name) => others.find((property) => property.name === name) ?? [])
@@ -77,16 +79,25 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
       >
         {(errorOf) => (
           <>
-            {shown.map((property) => (
-              <PropertyInput
-                key={property.name}
-                property={property}
-                value={values[property.name]}
-                record={draft}
-                error={errorOf(property.field?.name ?? property.name)}
-                onChange={(value) => setValues({ ...values, [property.name]: value })}
-              />
-            ))}
+            {partsOf(shown, isComplete ? group?.fields : undefined).map((part) => {
+              const inputs = part.map((property) => (
+                <PropertyInput
+                  key={property.name}
+                  property={property}
+                  value={values[property.name]}
+                  record={draft}
+                  error={errorOf(property.field?.name ?? property.name)}
+                  onChange={(value) => setValues({ ...values, [property.name]: value })}
+                />
+              ))
+              return group && part.length > 1 ? (
+                <FieldGroup key={group.label} label={labelOf(group.label)}>
+                  {inputs}
+                </FieldGroup>
+              ) : (
+                inputs
+              )
+            })}
             {shown.length < ordered.length && (
               <Button kind="quiet" onClick={() => setComplete(true)}>
                 {t('moreFields', { count: ordered.length - shown.length })}
@@ -96,6 +107,15 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
         )}
       </Form>
     </Dialog>
+  )
+}
+
+/** The properties one by one; those of the group are one part, where the first of them is, in the order of the group. */
+function partsOf(properties: readonly Property[], group: readonly string[] = []): readonly Property[][] {
+  const grouped = group.flatMap((name) => properties.filter((property) => property.name === name))
+  const first = properties.find((property) => grouped.includes(property))
+  return properties.flatMap((property) =>
+    property === first ? [grouped] : grouped.includes(property) ? [] : [[property]],
   )
 }
 

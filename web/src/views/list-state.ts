@@ -190,7 +190,7 @@ export const orderParameters = ({ orderBy, sort }: ListBase): URLSearchParams =>
 /** The fields that the columns need, and those that identify a row. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
   const names = columns.map(({ name }) => name)
-  const { boardOf, needs = [] } = resourceViews[resource.name] ?? {}
+  const { boardOf, group, needs = [] } = resourceViews[resource.name] ?? {}
   const known = new Set<string | null | undefined>([
     resource.titleField,
     ...addressFields(resource),
@@ -203,7 +203,8 @@ export function selectedFields(resource: ResourceSchema, columns: readonly Colum
   const always = resource.fields.map(({ name }) => name).filter((name) => name === 'id' || known.has(name))
   const references = resource.embedded.filter(({ name }) => names.includes(name)).map(({ through }) => through)
   const lists = resource.fields.filter(({ name, type }) => isAddressList(type) && names.includes(name.slice(0, -1)))
-  return [...new Set([...always, ...names, ...references, ...lists.map(({ name }) => name)])]
+  const parts = group && names.includes(group.shown) ? group.fields : []
+  return [...new Set([...always, ...names, ...references, ...parts, ...lists.map(({ name }) => name)])]
 }
 
 /** Of `emails`, a column shows the primary address, which is `email`, and how many others there are. */

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { usePropertyLabel } from '../messages/labels.ts'
+import { resourceViews } from '../registry/resources.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { returnFocus } from '../ui/focus.ts'
@@ -39,8 +40,12 @@ export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const [isComplete, setComplete] = useState(false)
   const all = propertiesOf(resource)
   const archived = archivedPropertiesOf(resource).filter(isFilled(record))
-  const editable = [...all.filter(({ isReadOnly }) => !isReadOnly), ...archived]
-  const system = all.filter(({ isReadOnly }) => isReadOnly).filter(isFilled(record))
+  // What follows from a group of fields stands after them, if there is any.
+  const derived = resourceViews[resource.name]?.group?.shown
+  const isSystem = ({ name, isReadOnly }: Property) => isReadOnly && name !== derived
+  const isOwn = (property: Property) => !isSystem(property) && (property.name !== derived || isFilled(record)(property))
+  const editable = [...all.filter(isOwn), ...archived]
+  const system = all.filter(isSystem).filter(isFilled(record))
   const isShort = useIsNarrow() && !isComplete
   const isShown = (property: Property, index: number) =>
     isComplete || index < firstCount || (!isShort && isFilled(record)(property))

@@ -131,6 +131,12 @@ export class People {
     // By number, so that the random values of everything else do not depend on it.
     const source = itemAt(contactOrigins, index % contactOrigins.length)
     const [number, share] = [index.toString(36), isVaried ? this.#random.next() : (changed ?? 0)]
+    const streetOf = streets[String(values.countryCode)]
+    if (streetOf && index % 3 === 0)
+      Object.assign(values, {
+        street: streetOf((index % 89) + 1),
+        postalCode: String(10_000 + ((index * 37) % 80_000)),
+      })
     if (values.avatar !== null) values.avatar = `https://pictures.example/people/${index}.jpg`
     if (values.website !== null) values.website = `https://people.example/${number}`
     for (const name of ['linkedinHandle', 'githubHandle', 'twitterHandle'] as const)
@@ -192,6 +198,15 @@ export class People {
 
 /** Null: as for contacts that are older than this field. */
 const contactOrigins = ['import', 'person', 'import', 'api_key', 'import', null, 'import', 'person'] as const
+
+/** Streets that most places of these countries have; their postal codes have five digits. */
+const streets: Readonly<Record<string, (house: number) => string>> = {
+  DE: (house) => `Bahnhofstraße ${house}`,
+  ES: (house) => `Calle Mayor ${house}`,
+  FR: (house) => `${house} rue de la Gare`,
+  IT: (house) => `Via Roma ${house}`,
+  US: (house) => `${house} Main St`,
+}
 
 const handles = ['linkedinHandle', 'githubHandle', 'twitterHandle', 'facebookHandle', 'instagramHandle'] as const
 const withoutHandles = Object.fromEntries(['nickname', ...handles].map((name) => [name, null]))

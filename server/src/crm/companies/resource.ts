@@ -16,6 +16,7 @@ import {
 } from '../../platform/records/declare/fields.ts'
 import { properties } from '../../platform/records/declare/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
+import { addressFields } from '../address.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The registrable part of a domain, which identifies the company (`example.co.uk` for `mail.example.co.uk`). */
@@ -40,7 +41,7 @@ export const companies = defineResource({
   subtitleFields: ['subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
-  renderingVersion: 1,
+  renderingVersion: 2,
   history: { except: [] },
   reach: ownedBy('ownerId'),
   prepare,
@@ -54,6 +55,7 @@ export const companies = defineResource({
     website: url({ label: 'Website' }),
     domain: domain({ label: 'Domain', equality: 'indexed', searched: true }),
     location: text({ label: 'Headquarters', max: 500 }),
+    ...addressFields,
     timeZone: timeZone({ label: 'Time zone' }),
     facebookHandle: handle({ label: 'Facebook' }),
     githubHandle: handle({ label: 'GitHub' }),

@@ -1,7 +1,6 @@
 import { defineResource, narrowView, ownedBy } from '../../platform/records/declare/define.ts'
 import {
   choice,
-  country,
   email,
   flag,
   handle,
@@ -20,6 +19,7 @@ import { emailList, phoneList } from '../../platform/records/declare/address-lis
 import { properties } from '../../platform/records/declare/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import { addressFields } from '../address.ts'
 import { companies } from '../companies/resource.ts'
 import { teams } from '../../identity/teams/resource.ts'
 import { maxNamePartLength, prepareContact } from './prepare.ts'
@@ -151,9 +151,7 @@ export const contacts = defineResource({
     website: url({ label: 'Website' }),
     location: text({ label: 'Location', max: 500 }),
     timeZone: timeZone({ label: 'Time zone' }),
-    city: text({ label: 'City' }),
-    state: text({ label: 'State' }),
-    countryCode: country({ label: 'Country' }),
+    ...addressFields,
     latitude: number({ label: 'Latitude', min: -90, max: 90 }),
     longitude: number({ label: 'Longitude', min: -180, max: 180 }),
     employmentTitle: text({ label: 'Job title', max: 500, searched: true }),

@@ -19,7 +19,7 @@ import { contacts } from '../contacts/resource.ts'
 import { allEmployments } from './resource.ts'
 
 const organizationId = '00000000-0000-7000-8000-000000000001'
-/** Ten contacts at each company, and as many former ones. */
+/** Ten contacts at each company, and as many previous ones. */
 const companyCount = 2000
 
 let database: TestDatabase

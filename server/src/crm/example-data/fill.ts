@@ -54,11 +54,13 @@ export async function fill(transaction: Transaction, language: Language): Promis
   ])
   await create(
     'companies',
-    companies.map(({ name, domain, industry, employees, city }, index) =>
+    companies.map(({ name, domain, industry, employees, city, country }, index) =>
       created(companyStore.resource, companyIds[index], {
         ...{ name, tags, domain: takenDomains.has(domain) ? null : domain },
         location: city,
         website: `https://${domain}`,
+        city,
+        countryCode: country,
         industries: [industry[language]],
         employeesCount: employees,
       }),

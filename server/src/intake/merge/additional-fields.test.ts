@@ -51,6 +51,47 @@ test('names, phone, tags and custom properties of a push are stored, and shown a
   expect([again?.status, again?.warnings]).toEqual(['DUPLICATE', []])
 })
 
+test('the postal address of both is stored, with the country by its code or name, and merged like the rest', async () => {
+  const organization = await service.newOrganization()
+  const push = pushesOf(service, organization)
+  const address = { street: ' Hauptstr. 5\nHinterhaus', postalCode: 10115, city: 'Berlin', country: 'deutschland' }
+  const company = { name: 'Acme', city: 'Springfield', state: 'IL', postalCode: '62704', countryCode: 'U.S.A.' }
+  const [row] = await push({ contact: { email, ...address }, company })
+  expect([row?.status, row?.warnings]).toEqual(['PROCESSED', []])
+  const { call } = organization
+  const contact = (await call('GET', `/v5/contacts/${row?.contactId}`)).body
+  expect(contact).toMatchObject({ postalCode: '10115', countryCode: 'DE' })
+  expect(contact.formattedAddress).toBe('Hauptstr. 5, Hinterhaus, 10115 Berlin, Germany')
+  const employer = (await call('GET', `/v5/companies/${row?.companyId}`)).body
+  expect(employer).toMatchObject({ countryCode: 'US', formattedAddress: 'Springfield, IL 62704, USA' })
+  expect((await push({ contact: { email, ...address }, company }))[0]?.status).toBe('DUPLICATE')
+  const [again] = await push({
+    contact: { email, city: 'Bonn', country: 'Atlantis' },
+    company: { name: 'Acme', state: 'CA' },
+  })
+  expect(again && warningsOf(again).sort()).toEqual([
+    'existing_value_kept company.state',
+    'existing_value_kept contact.city',
+    'unusable_value contact.country',
+  ])
+  for (const country of [
+    'DE',
+    'deu',
+    'Germany',
+    'The Netherlands',
+    'Österreich',
+    'Osterreich',
+    'UK',
+    'Côte d’Ivoire',
+    "Cote d'Ivoire",
+  ]) {
+    const [one] = await push({
+      contact: { email: `${encodeURIComponent(country).toLowerCase()}@example.com`, country },
+    })
+    expect([country, one?.warnings]).toEqual([country, []])
+  }
+})
+
 test('a contact may have nothing but a handle and a first or last name', async () => {
   const organization = await service.newOrganization()
   const [row] = await pushesOf(service, organization)({ contact: { githubHandle: 'ada', lastName: 'Lovelace' } })

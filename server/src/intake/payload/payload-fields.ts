@@ -5,6 +5,7 @@ import { companies } from '../../crm/companies/resource.ts'
 import { contacts, seniorities } from '../../crm/contacts/resource.ts'
 import { employments } from '../../crm/employments/resource.ts'
 import { notes } from '../../crm/notes/resource.ts'
+import { countryCode } from './countries.ts'
 import type { JsonValue, Schema } from '../../platform/model/json.ts'
 import type { Field } from '../../platform/records/declare/field.ts'
 
@@ -57,12 +58,14 @@ export const externalIdForm = /^externalId([A-Z][A-Za-z0-9]{0,39})$/
 /** The value of such a property. */
 export const externalId = { description: 'External id', field: text({ label: 'External id' }) }
 
-/** Alternative names of handles, and the fields that they stand for. */
-export const aliases: readonly (readonly [alias: string, name: string])[] = [
+const handleAliases: readonly (readonly [alias: string, name: string])[] = [
   ['gitHubHandle', 'githubHandle'],
   ['linkedInHandle', 'linkedinHandle'],
   ['xHandle', 'twitterHandle'],
 ]
+
+/** Alternative names, and the fields that they stand for. */
+export const aliases: typeof handleAliases = [...handleAliases, ['country', 'countryCode']]
 
 export const handles: readonly string[] = [
   'facebookHandle',
@@ -98,12 +101,46 @@ const profile = 'the handle, with or without `@`, or the profile URL'
 
 /** The handles of a person or company, under all names. */
 function handlesOf(fields: Fields): [string, PayloadProperty][] {
-  const spellings = [...handles.map((name) => [name, name] as const), ...aliases]
+  const spellings = [...handles.map((name) => [name, name] as const), ...handleAliases]
   return spellings.flatMap(([spelling, name]) => {
     const field = fields[name]
     const description = spelling === name ? `${field?.label}: ${profile}` : `Alternative spelling of \`${name}\``
     return field ? [[spelling, { description, field, identifies: true }]] : []
   })
+}
+
+/** A country by its code or its name. */
+const country: Field = {
+  ...contacts.fields.countryCode,
+  schema: { type: 'string' },
+  normalize: (value: JsonValue) => {
+    const code = countryCode(String(value))
+    return code === undefined ? { error: 'expected an ISO 3166-1 code, such as "DE", or a name' } : { value: code }
+  },
+}
+
+/** The postal address of a person or company. */
+const address = (fields: Fields): [string, PayloadProperty][] => {
+  const descriptions = {
+    street: 'Street and number; may have several lines',
+    postalCode: 'Postal code',
+    city: 'City',
+    state: 'State',
+  }
+  const others = Object.entries(descriptions).flatMap(([name, description]): [string, PayloadProperty][] => {
+    const field = fields[name]
+    return field ? [[name, { description, field, isAdditional: true }]] : []
+  })
+  const named = {
+    description: 'ISO 3166-1 code, or the English or German name of the country',
+    field: country,
+    isAdditional: true,
+  }
+  return [
+    ...others,
+    ['countryCode', named],
+    ['country', { ...named, description: 'Alternative spelling of `countryCode`' }],
+  ]
 }
 
 const seniorityChoices = ['JUNIOR', 'MID', 'SENIOR', 'EXECUTIVE']
@@ -160,6 +197,7 @@ export const contactPart = part(
       'domain',
       { description: 'Domain of the personal website; used if there is no `website`', field: companies.fields.domain },
     ],
+    ...address(contacts.fields),
     ...handlesOf(contacts.fields),
     ['note', { description: 'Stored as a note on the contact', field: notes.fields.body }],
   ],
@@ -203,6 +241,7 @@ export const companyPart = part(
       location: 'Headquarters as free text',
       timeZone: 'IANA time zone',
     }),
+    ...address(companies.fields),
     ...handlesOf(companies.fields),
     ...sameNamed(companies, {
       annualRevenue: 'A number as a string',

@@ -1,6 +1,7 @@
 import { columnOf, type Resource } from '../../records/declare/define.ts'
 import { renderingsTable } from '../../records/declare/tables.ts'
 import { isRendered } from '../../records/page/select.ts'
+import { computedText } from '../../records/rendering/rendering.ts'
 import type { Field } from '../../records/declare/field.ts'
 
 /** Renders a record up to the properties that depend on others (decision 10), by concatenation: composing is slower. */
@@ -24,7 +25,10 @@ export function documentOf(resource: Resource, keywords: ReadonlySet<string>): D
     .map(([name, field]) => {
       const column = (of: string) => `record.${quotedIf(keywords, columnOf(of))}`
       const { list } = field
-      return `    '"${name}":${list ? `' || ${list.sqlFunction}(${column(list.primary)}, ${column(name)})` : textOf(field, column(name))}`
+      const value = list
+        ? `' || ${list.sqlFunction}(${column(list.primary)}, ${column(name)})`
+        : textOf(field, computedText(field) ?? column(name))
+      return `    '"${name}":${value}`
     })
   const body = `\nbegin\n  return '{' ||\n${properties.join(` || ',' ||\n`)};\nend\n`
   return { name: `${singular}_document`, table, body, version }

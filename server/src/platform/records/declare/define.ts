@@ -47,7 +47,6 @@ export interface Link {
   fields: Fields
 }
 
-/** One of the two kinds of records that a resource connects. `name`: for filters of the other kind. */
 export interface Connected {
   resource: Resource
   column: string
@@ -148,7 +147,7 @@ export interface Resource<F extends Fields = Fields> {
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
-  /** Each record names one of both kinds, like a link: filters of one kind can test the records of the other. */
+  /** Each record names one of both kinds: filters of one kind test the other one's records, by `name`. */
   connects?: readonly [Connected, Connected]
   /** Its changes are stored as long as a history, in which these fields do not appear; those of others, as long as the feed. */
   history?: { except: readonly string[] }

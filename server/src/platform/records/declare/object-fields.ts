@@ -1,4 +1,4 @@
-import { field, type FieldOptions, flag } from './fields.ts'
+import { field, type FieldOptions, flag, text } from './fields.ts'
 import { columnOf } from './define.ts'
 import type { Normalize } from '../../model/normalizers.ts'
 import { identifier, join, raw, sql } from '../../model/sql.ts'
@@ -50,9 +50,9 @@ export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullab
 
 /** The same text for every record. */
 export const constantText =
-  (text: string): Computation =>
+  (value: string): Computation =>
   () =>
-    raw(`'${text}'::text`)
+    raw(`'${value}'::text`)
 
 /** A server-generated list of objects that can be read but not compared. */
 export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
@@ -71,16 +71,27 @@ export const documents = <const O extends FieldOptions>(options: O & { items: Sc
  * A condition that an SQL function of these fields computes whenever the record is read: it may depend on the time, and
  * is never null. With `equality: 'indexed'`, an index serves the records that meet it: PostgreSQL inlines the function.
  */
-export const condition = (options: {
+export const condition = (options: Called & { equality?: AccessCost }): Field<boolean, false, false> => ({
+  ...flag({ ...options, readOnly: true, nullable: false }),
+  computed: callOf(options),
+})
+
+/** A text that an immutable SQL function of these fields computes. */
+export const derivedText = (options: Called & { max: number }): Field<string | null, false, false> => ({
+  ...text({ ...options, readOnly: true }),
+  computed: callOf(options),
+})
+
+interface Called {
   label: string
   description?: string
-  equality?: AccessCost
   call: string
   of: readonly string[]
-}): Field<boolean, false, false> => ({
-  ...flag({ ...options, readOnly: true, nullable: false }),
-  computed(record) {
-    const values = options.of.map((name) => sql`${record}.${identifier(columnOf(name))}`)
-    return sql`${identifier(options.call)}(${join(values, ', ')})`
-  },
-})
+}
+
+const callOf =
+  ({ call, of }: Called): Computation =>
+  (record) => {
+    const values = of.map((name) => sql`${record}.${identifier(columnOf(name))}`)
+    return sql`${identifier(call)}(${join(values, ', ')})`
+  }

@@ -1,4 +1,5 @@
 import { columnOf, type Resource } from '../declare/define.ts'
+import type { Field } from '../declare/field.ts'
 import { renderingsTable } from '../declare/tables.ts'
 import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
 import { root } from '../filter/target.ts'
@@ -29,6 +30,10 @@ const documentByKey = (resource: Resource, organization: Sql | undefined): Sql =
     ? sql`(select ${functionOf(resource)}(row(whole.*)::${identifier(resource.table)}) from ${identifier(resource.table)} whole
         where whole.organization_id = ${organization} and whole.id = ${raw(root)}.id)`
     : sql`${functionOf(resource)}(${raw(root)}.organization_id, ${raw(root)}.id)`
+
+/** The SQL of a value that a document function computes, which must depend on its `record` alone. */
+export const computedText = ({ computed }: Field): string | undefined =>
+  computed?.(raw(root), raw(`${root}.organization_id`)).render().text
 
 /** Identifies a version of a row, even among versions written in the same transaction. */
 export const rowVersion = sql`${raw(root)}.xmin as source_xmin, ${raw(root)}.ctid as source_ctid`

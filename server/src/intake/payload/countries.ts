@@ -1,0 +1,34 @@
+import countries from 'i18n-iso-countries'
+
+let codes: ReadonlyMap<string, string> | undefined
+
+/** The two-letter code of a country, by that or the three-letter code, or its English or German name. */
+export function countryCode(text: string): string | undefined {
+  codes ??= new Map(
+    [...named('de'), ...named('en'), ...Object.entries(countries.getAlpha3Codes()), ...ownCodes()].map(
+      ([name, code]) => [comparable(name), code],
+    ),
+  )
+  return codes.get(comparable(text))
+}
+
+const ownCodes = (): [string, string][] => Object.keys(countries.getAlpha2Codes()).map((code) => [code, code])
+
+function named(language: string): [string, string][] {
+  const browserNames = new Intl.DisplayNames(language, { type: 'region' })
+  const names = Object.entries(countries.getNames(language, { select: 'all' }))
+  return names.flatMap(([code, all]) =>
+    [...all, browserNames.of(code) ?? code].map((name): [string, string] => [name, code]),
+  )
+}
+
+/** Without case, accents, points and `the`. */
+const comparable = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .toLowerCase()
+    .replaceAll('.', '')
+    .replace(/[^\p{L}]+/gu, ' ')
+    .trim()
+    .replace(/^the /, '')
