@@ -3,7 +3,7 @@ import { queueMail } from '../identity/mails/store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { encodeId, newId } from '../platform/model/ids.ts'
 import { sql } from '../platform/model/sql.ts'
-import { countGroups, type Groupable, type Grouped, joinGroups } from './groups-store.ts'
+import { announceAgain, countGroups, type Groupable, type Grouped, joinGroups } from './groups-store.ts'
 import { type EntryKind, isUrgent } from './kinds.ts'
 import { entryRecords, type EntryResource } from './records.ts'
 import { readWays } from './settings-store.ts'
@@ -41,7 +41,9 @@ export async function addEntries(transaction: Transaction, entries: readonly New
   const ids = new Set(await insert(transaction, additions))
   const added = additions.filter(({ id }) => ids.has(id))
   const joined = added.filter(isJoined)
-  await countGroups(transaction, [...new Set(joined.flatMap(({ groupId }) => groupId ?? []))])
+  const groupsOf = (entries: typeof joined) => [...new Set(entries.flatMap(({ groupId }) => groupId ?? []))]
+  await countGroups(transaction, groupsOf(joined))
+  await announceAgain(transaction, groupsOf(joined.filter(({ isAnnouncedAgain }) => isAnnouncedAgain)))
   await countChange(
     transaction,
     [...added.filter(({ isListed }) => isListed), ...joined].map(({ userId }) => userId),

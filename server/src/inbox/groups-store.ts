@@ -24,6 +24,8 @@ export interface Groupable {
 export interface Grouped {
   /** The entry that stands for the group; its own id for the first one, null without a group. */
   groupId: string | null
+  /** Whether the notification of the group is shown again, with the new number of records. */
+  isAnnouncedAgain: boolean
 }
 
 /** The first entry of a group, which others can join. */
@@ -53,7 +55,7 @@ export async function joinGroups<Entry extends Groupable>(
   }
   return entries.map((entry) => {
     const { id, at, isListed, isDigested } = entry
-    if (at === null) return { ...entry, groupId: null }
+    if (at === null) return { ...entry, groupId: null, isAnnouncedAgain: false }
     const group = open.get(keyOf(entry))
     const isOpen =
       group !== undefined &&
@@ -62,10 +64,11 @@ export async function joinGroups<Entry extends Groupable>(
       (group.isDigested || !isDigested)
     if (!isOpen) {
       open.set(keyOf(entry), { ...entry, lastAt: at })
-      return { ...entry, groupId: id }
+      return { ...entry, groupId: id, isAnnouncedAgain: false }
     }
     group.lastAt = new Date(Math.max(Number(at), Number(group.lastAt)))
-    return { ...entry, groupId: group.id, isListed: false, isPushed: false, isDigested: false }
+    const isAnnouncedAgain = entry.isPushed
+    return { ...entry, groupId: group.id, isAnnouncedAgain, isListed: false, isPushed: false, isDigested: false }
   })
 }
 
@@ -80,8 +83,9 @@ const findOpenGroups = (
       digest_pending as "isDigested", grouped_at as "lastAt"
     from inbox_entries
     where organization_id = ${organization} and user_id = any(${userIds}::uuid[])
-      and created_at > now() - interval '1 hour' and group_id = id and not read and grouped_at >= ${since}
-    order by grouped_at, id`)
+      and created_at > now() - interval '1 minute' and group_id = id and not read and grouped_at >= ${since}
+    -- Read or mailed meanwhile, it would hide what joins it.
+    order by grouped_at, id for no key update`)
 
 /** Enough to find one that the person still sees. */
 const maxNamed = 100
@@ -103,6 +107,14 @@ export async function countGroups({ organization, query }: Transaction, groupIds
       select group_id, count(distinct record_id)::integer as count, max(grouped_at) as last_at from inbox_entries
       where organization_id = ${organization} and group_id = any(${groupIds}::uuid[]) group by group_id) members
     where entry.organization_id = ${organization} and entry.id = members.group_id`)
+}
+
+/** Shows the notifications of these groups (uuids) once more, in the place of those before. */
+export async function announceAgain({ organization, query }: Transaction, groupIds: readonly string[]): Promise<void> {
+  if (groupIds.length === 0) return
+  await query(sql`
+    update inbox_entries set push_pending = true
+    where organization_id = ${organization} and id = any(${groupIds}::uuid[]) and not push_pending`)
 }
 
 /**

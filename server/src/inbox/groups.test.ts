@@ -163,3 +163,49 @@ test('an entry continues with the other records when its own is purged', async (
   await remove(tasks)
   await until('nothing is left', async () => (await storedOf(anna)).length === 0)
 })
+
+test('what joins a group after its notification is announced in the place of that', async () => {
+  const { owner, anna } = await newPair()
+  const browser = pushService.newBrowser()
+  await anna.call('GET', '/v5/inbox/push-key')
+  await anna.call('POST', '/v5/inbox/push-subscriptions', { body: browser.subscription })
+  const assign = async (name: string) => {
+    const deal = await created(owner.call, '/v5/deals', { name })
+    await patched(owner.call, `/v5/deals/${deal.id}`, { ownerId: anna.userId })
+    await untilRead(mailed.service, owner)
+  }
+  await assign('Engine')
+  const [first] = await browser.count(1)
+  await assign('Boat')
+  const [, second] = await browser.count(2)
+  expect([first?.message.title, second?.message.title]).toEqual([
+    expect.stringContaining('Engine'),
+    '2 deals were assigned to you',
+  ])
+  expect(second?.message.tag).toBe(first?.message.tag)
+})
+
+test('an entry that is read while others arrive gets none of them', async () => {
+  const { owner, anna } = await newPair()
+  const { service } = mailed
+  const [one, other] = [
+    await created(owner.call, '/v5/deals', { name: 'A' }),
+    await created(owner.call, '/v5/deals', { name: 'B' }),
+  ]
+  await patched(owner.call, `/v5/deals/${one.id}`, { ownerId: anna.userId })
+  await untilRead(service, owner)
+  const [entry] = await untilEntries(anna, 1)
+  await service.database.crossTenantTransaction('check the database', async (db) => {
+    await db.query(sql`update inbox_entries set read = true where id = ${uuidOf(entry.id)}::uuid`)
+    await patched(owner.call, `/v5/deals/${other.id}`, { ownerId: anna.userId })
+    await until('the notifier waits for the entry', async () => {
+      const waiting = sql`select 1 as found from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%grouped_at%'`
+      return (await service.database.crossTenantQuery('check the database', waiting)).length > 0
+    })
+  })
+  await untilRead(service, owner)
+  const entries = await untilEntries(anna, 2)
+  expect(entries.map(({ recordCount }: Json) => recordCount)).toEqual([1, 1])
+  expect((await anna.call('GET', '/v5/inbox/counts')).body).toEqual({ unread: 1 })
+})

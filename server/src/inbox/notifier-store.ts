@@ -5,7 +5,7 @@ import { type Sql, sql } from '../platform/model/sql.ts'
 import type { EventKind } from '../platform/records/declare/event-kinds.ts'
 import type { Queue } from '../platform/queue/queue.ts'
 import { placeEvents } from '../feed/positions-store.ts'
-import { addEntries, type NewEntry } from './entries-store.ts'
+import { addEntries, countChange, type NewEntry } from './entries-store.ts'
 import { removeEntriesOf } from './groups-store.ts'
 import { mentionsIn } from './mentions.ts'
 import type { EntryResource } from './records.ts'
@@ -175,10 +175,8 @@ async function removePurged(transaction: Transaction, range: Range): Promise<voi
   const purged = await query<{ id: string }>(sql`
     select event.record_id as id from events event
     where event.organization_id = ${organization} and ${isIn(range)} and event.kind in ('purged', 'erased')`)
-  await removeEntriesOf(
-    transaction,
-    purged.map(({ id }) => id),
-  )
+  const ids = purged.map(({ id }) => id)
+  await countChange(transaction, await removeEntriesOf(transaction, ids))
 }
 
 const isBehind = (organization: Sql): Sql => sql`(
