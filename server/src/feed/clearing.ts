@@ -34,17 +34,19 @@ export const startClearing = ({
     },
   })
 
-/** One round through all organizations. */
+/** One round through all organizations. Throws the first error at its end, so that one of them does not hold up the others. */
 export async function clearOldValues(
   { database, days, organizations }: ClearingOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const errors: unknown[] = []
   for (let last: string | undefined; !signal.aborted;) {
     const ids = await organizations(last, organizationBatchSize)
-    for (const id of ids) await clearAll({ database, days }, id, signal)
+    for (const id of ids) await clearAll({ database, days }, id, signal).catch((error: unknown) => errors.push(error))
     last = ids.at(-1)
     if (last === undefined) break
   }
+  if (errors.length > 0) throw errors[0]
 }
 
 async function clearAll(
@@ -55,6 +57,6 @@ async function clearAll(
   for (let hasMore = true; hasMore && !signal.aborted;) {
     const began = performance.now()
     hasMore = await clearNextValues(database, organizationId, days)
-    if (hasMore) await pause((performance.now() - began) * pauseRatio, signal)
+    await pause((performance.now() - began) * pauseRatio, signal)
   }
 }

@@ -39,6 +39,7 @@ export interface FeedPage {
 interface Row {
   epoch: string | null
   last: string | null
+  cleared: string | null
   next: string | null
   isOld: boolean | null
   isWaiting: boolean
@@ -52,7 +53,7 @@ export async function readFeed(db: Connection, request: FeedRequest, days: numbe
   const { after, limit } = request
   const isAfter = sql`organization_id = ${organization} and "position" > 0 and "position" > ${after}::bigint`
   const [row] = await db.query<Row>(sql`
-    with feed as (select epoch, last_position from event_feeds where organization_id = ${organization}),
+    with feed as (select epoch, last_position, cleared_position from event_feeds where organization_id = ${organization}),
     next as (select "position", created_at from events where ${isAfter} order by "position" limit 1),
     page as (
       select ${raw(columns)} from events event
@@ -60,6 +61,7 @@ export async function readFeed(db: Connection, request: FeedRequest, days: numbe
       order by "position" limit ${limit + 1}),
     measured as (select page.*, sum(bytes) over (order by "position") - bytes as "bytesBefore" from page)
     select (select epoch from feed) as epoch, (select last_position from feed) as last,
+      (select cleared_position from feed) as cleared,
       (select "position" from next) as next,
       (select created_at <= now() - make_interval(days => ${days}::integer) from next) as "isOld",
       exists (select from events where organization_id = ${organization} and "position" is null) as "isWaiting",
@@ -75,7 +77,11 @@ export async function readFeed(db: Connection, request: FeedRequest, days: numbe
     events,
     reached: row.found > events.length ? (events.at(-1)?.position ?? after) : Math.min(last, after + window),
     lastPosition: last,
-    isExpired: after > last || (after < last && (Number(row.next ?? 0) !== after + 1 || row.isOld === true)),
+    // Also if the feed reaches back further than when the values of events were cleared.
+    isExpired:
+      after > last ||
+      after < Number(row.cleared ?? 0) ||
+      (after < last && (Number(row.next ?? 0) !== after + 1 || row.isOld === true)),
     isWaiting: row.isWaiting,
   }
 }
