@@ -19,11 +19,12 @@ export interface ReplayRange {
 /** The events since this time that the webhook has passed in the feed, as far as the feed has them. */
 export async function findReplayed(db: Connection, webhookId: string, since: Date): Promise<ReplayRange> {
   const from = new Date(since.getTime() - skewSeconds * 1000)
-  const [found] = await db.query<{ last: string; until: string }>(sql`
-    select feed.last_position as last, least(state."position", feed.last_position) as until
+  const [found] = await db.query<{ last: string; cleared: string; until: string }>(sql`
+    select feed.last_position as last, feed.cleared_position as cleared, least(state."position", feed.last_position) as until
     from webhook_states state join event_feeds feed on feed.organization_id = ${db.organization}
     where state.organization_id = ${db.organization} and state.webhook_id = ${webhookId}::uuid`)
-  return { after: await lastPositionBefore(db, from, Number(found?.last ?? 0)), until: Number(found?.until ?? 0) }
+  const before = await lastPositionBefore(db, from, Number(found?.last ?? 0))
+  return { after: Math.max(before, Number(found?.cleared ?? 0)), until: Number(found?.until ?? 0) }
 }
 
 /** Sends the events in the range again. */

@@ -4,6 +4,9 @@ import { joinLoops, type Loop, type LoopOptions, startLoop } from '../background
 import type { Queue } from './queue.ts'
 import type { Wakeups, Work } from './wakeups.ts'
 
+/** Wakeups do not shorten the pause after an error, so it is short. */
+const maxRetryMilliseconds = 1000
+
 export interface QueueWorkersOptions extends Pick<LoopOptions, 'ready'> {
   log: Logger
   wakeups: Wakeups
@@ -33,7 +36,7 @@ function startWorker(
   return startLoop({
     ready,
     onError,
-    retryMilliseconds: pollIntervals.longest,
+    retryMilliseconds: Math.min(pollIntervals.longest, maxRetryMilliseconds),
     run: async (signal) => {
       last = await turns.choose(last)
       if (last === undefined) {
