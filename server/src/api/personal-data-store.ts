@@ -18,15 +18,18 @@ export interface People {
 
 /** Of these contacts (uuids). */
 export async function readPeople({ organization, query }: Transaction, ids: readonly string[]): Promise<People> {
-  const people = await query<{ root: string; emailKey: string | null; isAlone: boolean }>(sql`
+  const people = await query<{ root: string | null; emailKey: string | null; isAlone: boolean }>(sql`
     with address as (
       select root_contact_id as root, email_key from contacts
       where organization_id = ${organization} and id = any(${ids}::uuid[])
       union
-      select root.id, root.email_key
-      from contacts contact, jsonb_array_elements(contact.emails) entry, root_contacts root
+      -- The row of an address that a deleted contact had may be gone.
+      select root.id, entry.value ->> 'key'
+      from contacts contact cross join jsonb_array_elements(contact.emails) entry
+      left join root_contacts root
+        on root.organization_id = ${organization} and root.email_key = entry.value ->> 'key'
       where contact.organization_id = ${organization} and contact.id = any(${ids}::uuid[])
-        and root.organization_id = ${organization} and root.email_key = entry.value ->> 'key')
+        and entry.value -> 'key' is not null)
     select root, email_key as "emailKey", not exists (
         select from contacts other
         where other.organization_id = ${organization} and other.root_contact_id = address.root
@@ -37,7 +40,7 @@ export async function readPeople({ organization, query }: Transaction, ids: read
           and other.contact_id <> all(${ids}::uuid[])) as "isAlone"
     from address`)
   return {
-    roots: people.map(({ root }) => root),
+    roots: people.flatMap(({ root }) => root ?? []),
     emailKeys: people.flatMap(({ isAlone, emailKey }) => (isAlone && emailKey !== null ? [emailKey] : [])),
   }
 }

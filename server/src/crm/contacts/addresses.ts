@@ -56,7 +56,10 @@ function prepareList(
   const before = entriesOf(list, name, current ?? {})
   // In a new record, null means that the field was not sent.
   const isSent = (field: string) => (current ? field in sent : (sent[field] ?? null) !== null)
-  if (!isSent(name) && !isSent(list.primary)) return
+  if (!isSent(name) && !isSent(list.primary)) {
+    if (sent[keepName] === true) errors.push({ field: keepName, message: `needs a new ${list.primary}` })
+    return
+  }
   const after = isSent(name) ? fromList(kind, sent, before, isSent) : fromPrimary(kind, sent, before)
   if ('field' in after) {
     errors.push(after)
@@ -109,7 +112,8 @@ function fromPrimary({ keepName, list }: ListKind, sent: JsonObject, before: rea
   const address = sent[list.primary]
   const former = before.find((entry) => entry.primary === true)
   if (typeof address !== 'string') {
-    return before.length > 1
+    if (sent[keepName] === true) return { field: keepName, message: `cannot be combined with ${list.primary}: null` }
+    return before.some((entry) => entry.primary !== true)
       ? { field: list.primary, message: `other entries exist: send the whole list, or [] to remove all` }
       : { entries: [] }
   }

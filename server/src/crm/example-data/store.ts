@@ -56,10 +56,20 @@ export async function storeExamples(
 /** Ticking a task off and moving a deal on the board are play; everything else makes a record somebody's own. */
 const playedWith: ReadonlySet<string> = new Set(['done', 'stageId', 'pipelineId', 'lostReason'])
 
+/** Fields that release 0.1.0 did not have, and that its hashes do not contain: they count when they have a value. */
+const unknownBefore: Readonly<Record<string, readonly string[]>> = {
+  contacts: ['street', 'postalCode'],
+  companies: ['street', 'postalCode', 'city', 'state', 'countryCode'],
+}
+
 /** A hash of what people can change of a record. */
 export function contentOf(resource: Resource, record: JsonObject): string {
   const names = Object.keys(resource.fields).filter(
-    (name) => resource.fields[name]?.writable === true && !playedWith.has(name) && !isImplied(resource, name, record),
+    (name) =>
+      resource.fields[name]?.writable === true &&
+      !playedWith.has(name) &&
+      !isImplied(resource, name, record) &&
+      ((record[name] ?? null) !== null || !unknownBefore[resource.name]?.includes(name)),
   )
   const values = names.sort().map((name) => record[name] ?? null)
   return createHash('sha256').update(JSON.stringify(values)).digest('hex')
