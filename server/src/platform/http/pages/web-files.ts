@@ -83,14 +83,20 @@ function readFile(folder: string, name: string, isCompressed: boolean): WebFile 
 
 /** Makes the other forms of a compressed file when a client first asks for them, which few do. */
 function formsOf(compressed: Buffer): WebFile['content'] {
-  const plain = once(() => promisify(brotliDecompress)(compressed))
-  const gzipped = once(async () => promisify<Buffer, Buffer>(gzip)(await plain()))
+  const decompress = () => promisify(brotliDecompress)(compressed)
+  const plain = once(decompress)
+  const gzipped = once(async () => promisify<Buffer, Buffer>(gzip)(await decompress()))
   return async (coding) => (coding === 'br' ? compressed : coding === 'gzip' ? gzipped() : plain())
 }
 
+/** Keeps the result; after a failure it is made again. */
 function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let made: Promise<Result> | undefined
-  return () => (made ??= make())
+  const forget = (error: unknown) => {
+    made = undefined
+    throw error
+  }
+  return () => (made ??= make().catch(forget))
 }
 
 /** Serves the files. They need no credential and no database, and no rate limit counts them. */
