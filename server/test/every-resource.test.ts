@@ -169,7 +169,8 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
     const count = await countOf(collection)
 
     expect((await fixture.request(collection.delete, { params })).status).toBe(204)
-    for (const route of routesOf(collection)) {
+    // A deleted contact can still be erased.
+    for (const route of routesOf(collection).filter(({ operation }) => operation !== 'eraseContact')) {
       const given = 'body' in route && route.body ? { body: minimalOf(route.body.shape) } : {}
       const response = await fixture.request(route, { params: anyParams(route, params), ...given })
       expect([route.operation, response.status, response.body?.code]).toEqual([route.operation, 404, 'not_found'])

@@ -269,6 +269,7 @@ function sampleOfField(resource: Resource, filter: string): unknown {
   const owner = embedded?.resource ?? resource
   const name = embedded ? (inner ?? embedded.orderBy) : member
   const field = owner.fields[name]
+  if (field?.list) return sampleValue(owner, field.list.primary, 1, {})
   if (owner.name === 'tasks' && name === 'recurrence') return 'FREQ=WEEKLY;BYDAY=MO'
   const isText = field?.filter === 'string' && field.schema.format !== undefined && path.length <= 2
   return isText ? sampleValue(owner, name, 1, {}) : undefined

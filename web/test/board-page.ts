@@ -51,12 +51,17 @@ export class BoardPage {
 
   /** The names of the cards in a column, from the top. */
   async names(stage: string): Promise<string[]> {
+    return (await this.places(stage)).map(({ name }) => name)
+  }
+
+  /** The same with their numbers in the column, from 1. */
+  async places(stage: string): Promise<{ name: string; at: number }[]> {
     const found: { name: string; at: number }[] = await this.column(stage)
       .locator('[data-card]')
       .evaluateAll((cards: Json[]) =>
         cards.map((card) => ({ name: card.querySelector('a').textContent, at: Number(card.ariaPosInSet) })),
       )
-    return found.sort((one, other) => one.at - other.at).map(({ name }) => name)
+    return found.sort((one, other) => one.at - other.at)
   }
 
   async expectNames(expected: Record<string, string[]>): Promise<void> {

@@ -45,9 +45,17 @@ function textAt(value: unknown, path: string): string {
   return String(path.split('.').reduce((inner, key) => (inner as Record<string, unknown>)?.[key], value))
 }
 
-/** The placeholders of a text, such as `{count}`. */
-const argumentsOf = (text: string): string[] =>
-  [...new Set([...text.matchAll(/(?<!(?:=?\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
+/** The placeholders of a text, such as `{count}`, without the options of `{count, plural, other {Tasks}}`. */
+function argumentsOf(text: string): string[] {
+  const names = new Set<string>()
+  const open: ('argument' | 'option')[] = []
+  for (const [brace, name = ''] of text.matchAll(/\{(\w*)|\}/g)) {
+    if (brace === '}') open.pop()
+    else open.push(open.at(-1) === 'argument' ? 'option' : 'argument')
+    if (brace !== '}' && open.at(-1) === 'argument') names.add(name)
+  }
+  return [...names].sort()
+}
 
 test('German has every text of the catalogue, with the same placeholders', () => {
   const {

@@ -35,6 +35,12 @@ export const violatedConstraint = (error: unknown): string | undefined =>
 export const violatesConstraint = (error: unknown, constraint: string): boolean =>
   violatedConstraint(error) === constraint
 
+/** The field and the id (uuid) of the holder that a trigger has named, as what a value conflicts with. */
+export const namedByTrigger = (error: unknown): { field: string; holderId: string | undefined } | undefined =>
+  error instanceof DatabaseError && error.column !== undefined
+    ? { field: error.column, holderId: error.detail }
+    : undefined
+
 /** Was the connection lost or never opened? The outcome of its pending statements is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false

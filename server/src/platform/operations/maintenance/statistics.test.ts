@@ -139,13 +139,15 @@ onOneServer('no query scans a whole table for an organization that is newer than
 })
 
 onOneServer('without statistics a page does not scan a table for each of its records', async () => {
-  await fill(ours, 1, size)
-  expect(await countRecordsRead(await readStatement())).toBeLessThan(2 * size)
-  expect(await countRecordsRead(page(contacts))).toBeLessThan(2 * size)
-  expect(await countRecordsRead(page(contacts, 'query=ada'))).toBeLessThan(5 * size)
-  expect(await countRecordsRead(page(allNotes))).toBeLessThan(2 * size)
-  expect(await countRecordsRead(page(allNotes, 'query=absent'))).toBeLessThan(7 * size)
-  expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * size)
+  // The planner believes that fewer rows of so many columns are one row, for which any index would do.
+  const records = 2500
+  await fill(ours, 1, records)
+  expect(await countRecordsRead(await readStatement())).toBeLessThan(2 * records)
+  expect(await countRecordsRead(page(contacts))).toBeLessThan(2 * records)
+  expect(await countRecordsRead(page(contacts, 'query=ada'))).toBeLessThan(5 * records)
+  expect(await countRecordsRead(page(allNotes))).toBeLessThan(2 * records)
+  expect(await countRecordsRead(page(allNotes, 'query=absent'))).toBeLessThan(7 * records)
+  expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * records)
 })
 
 /** With a single kind of parent, a count joins the parents, and the planner's estimate decides how. */

@@ -1,6 +1,5 @@
-import { DatabaseError } from 'pg'
 import type { Transaction } from '../../database/database.ts'
-import { sqlState, violatedConstraint } from '../../database/failures.ts'
+import { namedByTrigger, sqlState, violatedConstraint } from '../../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../declare/define.ts'
 import { decodeId } from '../../model/ids.ts'
 import {
@@ -224,11 +223,11 @@ export function toUniqueConflict(
 ): unknown {
   const unique = resource.uniques[violatedConstraint(error) ?? '']
   if (sqlState(error) !== '23505' || !unique) return error
-  // A trigger names the field and the record.
-  if (error instanceof DatabaseError && error.column !== undefined) {
+  const named = namedByTrigger(error)
+  if (named) {
     const holder = sql`select id from ${identifier(resource.table)}
-      where organization_id = ${transaction.organization} and id = ${error.detail}::uuid`
-    return new UniqueConflict(resource, error.column, holder, { cause: error })
+      where organization_id = ${transaction.organization} and id = ${named.holderId}::uuid`
+    return new UniqueConflict(resource, named.field, holder, { cause: error })
   }
   const id = sql`${String(record.id)}::uuid`
   const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)
