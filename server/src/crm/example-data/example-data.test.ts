@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   type Call,
@@ -6,6 +7,10 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
+import { companies } from '../companies/resource.ts'
+import { contacts } from '../contacts/resource.ts'
+import { contentOf } from './store.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -138,4 +143,19 @@ test('it leaves alone what was deleted, and what other organizations have', asyn
 test('an organization without a pipeline is filled without deals', async () => {
   for (const { id } of await list('pipelines')) expect((await call('DELETE', `/v5/pipelines/${id}`)).status).toBe(204)
   expect((await fill()).body).toEqual({ ...all, deals: 0 })
+})
+
+test('records of release 0.1.0, whose hashes contain no postal address, are still known as examples', () => {
+  const address = ['street', 'postalCode']
+  const added = { contacts: [...address, 'emails', 'phones'], companies: [...address, 'city', 'state', 'countryCode'] }
+  const played = ['done', 'stageId', 'pipelineId', 'lostReason']
+  for (const resource of [contacts, companies] as Resource[]) {
+    const left = [...played, ...(resource === contacts ? added.contacts : added.companies)]
+    const names = Object.keys(resource.fields).filter((name) => resource.fields[name]?.writable && !left.includes(name))
+    const values = names.sort().map((name) => (name === 'name' ? 'Ada' : null))
+    const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex')
+    const now = { name: 'Ada', emails: [], phones: [] }
+    expect([resource.name, contentOf(resource, now)]).toEqual([resource.name, hash])
+    expect(contentOf(resource, { ...now, street: 'Kai 1' })).not.toBe(hash)
+  }
 })
