@@ -106,7 +106,7 @@ function changesAny(wanted: readonly string[]): Sql {
   return sql`(event.kind <> 'updated' or ${join(conditions, ' or ')})`
 }
 
-/** Is it about a record that matches, also a deleted one? */
+/** Is it about a record that matches, also a deleted one, or about one that is gone? Receivers must learn of those, to delete copies. */
 async function matchesFilter(
   db: Connection,
   readable: Readable,
@@ -119,10 +119,10 @@ async function matchesFilter(
   const scope = scopeOf(db, undefined)
   const dated = await readRelativeSpans(db, filter, () => readTimeZone(db))
   const conditions: Sql[] = filterSql(listed, dated, scope)
-  return sql`exists (
+  return sql`(event.kind in ('purged', 'erased') or exists (
     select from ${identifier(listed.table)} ${raw(root)}${joins(listed, scope)}
     where ${raw(root)}.organization_id = ${db.organization} and ${raw(root)}.id = event.record_id
-      and ${join([raw('true'), ...conditions], ' and ')})`
+      and ${join([raw('true'), ...conditions], ' and ')}))`
 }
 
 /** The bounds of what webhooks read, for records that exist. */

@@ -80,6 +80,17 @@ test('a filter decides by the record after the change, also by related records a
   ])
 })
 
+test('with a filter, records that are gone are reported all the same, without values', async () => {
+  const { call, path, receiver } = hooked
+  await patch(path, { filter: { tags: { has: 'vip' } } })
+  const { id } = await newContact(call, { name: 'Vip', tags: ['vip'] })
+  await receiver.count(1)
+  expect((await call('POST', `/v5/contacts/${id}/erase`)).status).toBe(204)
+  await sendLast()
+  const gone = receiver.received.filter(({ body }) => body.type === 'contact.erased')
+  expect(gone.map(({ body }) => body.data)).toMatchObject([{ recordId: id, values: null, changes: [], object: null }])
+})
+
 test('an update is sent only if it changed one of the fields, and other events are sent anyway', async () => {
   const { call, path } = hooked
   await patch(path, { changedFields: ['email', 'customProperties.plan'] })
