@@ -1,3 +1,4 @@
+import { suggestions } from '../assistant/suggestions/resource.ts'
 import { contacts } from '../crm/contacts/resource.ts'
 import { deleteOrphanedRootContacts, leaveRootContacts } from '../crm/contacts/retention-store.ts'
 import { formerHistoryOf } from '../crm/history-retention-store.ts'
@@ -7,12 +8,27 @@ import { lockWork } from '../intake/work/work-store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { deleteResponsesAbout } from '../platform/http/effects/idempotency-store.ts'
 import { deletedRecords } from '../platform/operations/maintenance/deleted-store.ts'
-import type { Erasure, RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
+import type { Dependent, Erasure, RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
 import { deleteAnswersAbout, deleteAnswersToTests } from '../webhooks/delivery-store.ts'
 import { deleteReceived, readPeople } from './personal-data-store.ts'
 
-const erasure: Erasure = { column: 'erased_at', prepare, forgetRecords, forgetEvents: deleteAnswersAbout }
+/** Suggestions that made the contact: they have the name and the addresses that the note of another record mentions. */
+const madeBy: Dependent = {
+  name: suggestions.name,
+  table: suggestions.table,
+  column: 'result_contact_id',
+  action: 'delete',
+  purged: suggestions,
+}
+
+const erasure: Erasure = {
+  column: 'erased_at',
+  dependents: [madeBy],
+  prepare,
+  forgetRecords,
+  forgetEvents: deleteAnswersAbout,
+}
 
 /** How contacts are removed for good, because their time is over or because they are erased. */
 export function contactRemoval(resources: readonly Resource[]): RetentionPolicy {

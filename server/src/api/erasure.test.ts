@@ -240,6 +240,29 @@ test('what belongs to others stays: another contact of the person, their rows, a
   expect(links.map(({ contactId }: Json) => contactId)).toEqual([pushed.id])
 })
 
+test('the suggestion that made a contact goes with it, also the stored response of accepting it', async () => {
+  const word = newWord()
+  const colleague = await created(call, '/v5/contacts', { name: 'Ada' })
+  const path = `/v5/contacts/${colleague.id}/notes`
+  const text = `I am the wrong person. Please contact Ann Lee, ${word}@birch.example instead.`
+  const note = await analysedNote(service, organization, path, text)
+  const found = (await call('GET', `/v5/suggestions?noteId=${note.id}&filter.type.equals=add_contact`)).body
+  const headers = { 'idempotency-key': word }
+  const body = { name: `Ann ${word}` }
+  const accepted = await call('POST', `/v5/suggestions/${found[0]?.id}/accept`, { body, headers })
+  expect(accepted.status, accepted.text).toBe(200)
+  // People edit the note: what it says about others belongs to its contact.
+  await call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'Someone else is responsible.' } })
+  expect((await countSealed()).responses).toBe(1)
+  expect((await erase(accepted.body.resultContactId)).status).toBe(204)
+  expect((await call('GET', `/v5/suggestions/${found[0].id}`)).status).toBe(404)
+  expect((await countSealed()).responses).toBe(0)
+  const tables = (await rowsWith(service.database, [word])).map((row) => row.split(':')[0])
+  expect(new Set(tables)).toEqual(new Set(['events']))
+  const { events } = (await call('GET', '/v5/events?after=start&kind=erased')).body
+  expect(events.map(({ type }: Json) => type)).toEqual(['suggestion.erased', 'contact.erased'])
+})
+
 test('members, keys with wildcards and people who do not see the contact cannot erase it', async () => {
   const { id } = await created(call, '/v5/contacts', { name: 'Ada' })
   const owner = await newOwner(service)

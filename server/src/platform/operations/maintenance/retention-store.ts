@@ -49,6 +49,8 @@ export interface RetentionPolicy {
 export interface Erasure {
   /** The column that says since when a row is to be erased; it then counts as expired. */
   column: string
+  /** Rows that refer to an erased one without a foreign key and contain values of it. They are handled first. */
+  dependents?: readonly Dependent[]
   /** Deletes at most `limit` of what refers to these rows without a key. Resolves to what follows their removal; undefined if more is left. */
   prepare: (
     transaction: Transaction,
@@ -200,9 +202,9 @@ export async function removeLocked(
   const ids = idsOf(rows.locked)
   const followRemoval = await erasure?.prepare(transaction, ids, rows.limit)
   if (erasure && !followRemoval) return partial
-  for (const dependent of policy.dependents ?? []) {
+  for (const dependent of [...(erasure?.dependents ?? []), ...(policy.dependents ?? [])]) {
     const { count, hasMore, isUnfinished } = await removeDependents(transaction, dependent, { ...rows, erasure })
-    if (dependent.action === 'delete') removed[dependent.name] = count
+    if (dependent.action === 'delete') removed[dependent.name] = (removed[dependent.name] ?? 0) + count
     // Locked rows are left to the next round.
     if (hasMore) return { removed, isPartial: isUnfinished || count > 0 }
   }
