@@ -189,6 +189,35 @@ test('no value of an erased person is left in any table, and a copy that follows
   await receiver.close()
 })
 
+test.skipIf(isDistributed())('what a receiver answers after the person was erased is not stored', async () => {
+  const word = newWord()
+  const receiver = await new Receiver().open()
+  const answers: (() => void)[] = []
+  receiver.answer = (response, { text, body }) => {
+    const answer = () => void response.writeHead(200).end(text)
+    if (body.type === 'contact.created') answers.push(answer)
+    else answer()
+  }
+  const { id } = await newWebhook(call, receiver)
+  const other = await created(call, '/v5/contacts', { name: 'Grace' })
+  const contact = await created(call, '/v5/contacts', { name: word })
+  await until('both attempts are in progress', () => answers.length === 2)
+  expect((await erase(contact.id)).status).toBe(204)
+  for (const answer of answers) answer()
+  const deliveries = async (type: string): Promise<Json[]> =>
+    (await call('GET', `/v5/webhooks/${id}/deliveries?status=delivered&filter.type.equals=${type}`)).body
+  await until('both are stored', async () => (await deliveries('contact.created')).length === 2)
+  const stored = await Promise.all(
+    (await deliveries('contact.created')).map(
+      async (one) => (await call('GET', `/v5/webhooks/${id}/deliveries/${one.id}`)).body,
+    ),
+  )
+  const answerOf = (record: Json) => stored.find(({ recordId }) => recordId === record.id).attempts[0].answer
+  expect([answerOf(contact), answerOf(other)]).toEqual([null, expect.stringContaining('Grace')])
+  expect(await rowsWith(service.database, [word])).toEqual([])
+  await receiver.close()
+})
+
 test('erasing is audited without values, is repeated by its key, and finds nothing afterwards', async () => {
   const word = newWord()
   const { id } = await created(call, '/v5/contacts', { name: word, email: `${word}@example.com` })

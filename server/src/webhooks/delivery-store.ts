@@ -110,12 +110,34 @@ const withoutAnswers = raw(`(
   select coalesce(json_agg((attempt.value::jsonb || '{"answer":null}')::json order by attempt.place), '[]')
   from json_array_elements(attempts) with ordinality attempt (value, place))`)
 
-/** Deletes what receivers answered to these events (uuids). */
+/**
+ * Deletes what receivers answered to these events (uuids). Attempts in progress are locked too: the process that stores their
+ * results waits, and finds out that the record is erased.
+ */
 export async function deleteAnswersAbout(db: Transaction, eventIds: readonly string[]): Promise<void> {
   await db.query(sql`
     update webhook_deliveries set attempts = ${withoutAnswers}
     where organization_id = ${db.organization} and event_id = any(${eventIds}::uuid[])
-      and strpos(attempts::text, '"answer"') > 0`)
+      and (status = 'delivering' or strpos(attempts::text, '"answer"') > 0)`)
+}
+
+/** The same of these deliveries (uuids), as far as their records are erased. The transaction has changed and locked them before. */
+export async function deleteAnswersOfErased(db: Transaction, ids: readonly string[]): Promise<void> {
+  const { organization, query } = db
+  // A transaction that erases may have begun before the delivery was stored.
+  const erased = await query<{ id: string }>(sql`
+    select delivery.id from webhook_deliveries delivery
+    where delivery.organization_id = ${organization} and delivery.id = any(${ids}::uuid[])
+      and (exists (select from events event
+          where event.organization_id = ${organization} and event.record_id = substr(delivery.record_id, 5)::uuid
+            and event.created_at > delivery.created_at - interval '1 hour' and event.kind = 'erased')
+        or exists (select from contacts contact
+          where contact.organization_id = ${organization} and contact.id = substr(delivery.record_id, 5)::uuid
+            and contact.erased_at is not null))`)
+  if (erased.length === 0) return
+  await query(sql`
+    update webhook_deliveries set attempts = ${withoutAnswers}
+    where organization_id = ${organization} and id = any(${erased.map(({ id }) => id)}::uuid[])`)
 }
 
 /** The same of test events about these records (uuids). */

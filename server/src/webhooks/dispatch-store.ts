@@ -5,7 +5,7 @@ import { raw, sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
 import type { DeliveryStatus } from './delivery.ts'
 import { shownAttempts } from './delivery.ts'
-import { priorities } from './delivery-store.ts'
+import { deleteAnswersOfErased, priorities } from './delivery-store.ts'
 import type { Health } from './health.ts'
 import type { SealedSecret } from './secrets-store.ts'
 
@@ -132,11 +132,12 @@ export async function renew(
  * 1970, by the database.
  */
 export async function storeResults(
-  { organization, query }: Transaction,
+  transaction: Transaction,
   { webhookId }: Lease,
   { results, now }: { results: readonly Result[]; now: number },
 ): Promise<void> {
   if (results.length === 0) return
+  const { organization, query } = transaction
   // One was counted when they were claimed.
   const rows = results.map(({ attempts, delay, ...others }) => ({
     ...others,
@@ -155,6 +156,13 @@ export async function storeResults(
       id uuid, status text, error text, next timestamptz, finished timestamptz, made jsonb, uncounted integer)
     where delivery.organization_id = ${organization} and delivery.webhook_id = ${webhookId}::uuid
       and delivery.id = result.id and delivery.status = 'delivering'`)
+  // Receivers may repeat what they got, and the person may have been erased while the attempt was in progress.
+  const answered = results.filter(({ attempts }) => attempts.some(({ answer }) => answer))
+  if (answered.length > 0)
+    await deleteAnswersOfErased(
+      transaction,
+      answered.map(({ id }) => id),
+    )
 }
 
 const lastAttempts = raw(`'$[last - ${shownAttempts - 1} to last]'`)
