@@ -37,6 +37,19 @@ export async function readEvents(
   return { epoch: found?.epoch ?? '', events: new Map(found?.events.map((event) => [event.id, event])) }
 }
 
+/** Events (uuids) of these deliveries that have no values: some kinds never had any, and others have lost them. */
+export async function findEmptied(
+  { organization, query }: Connection,
+  deliveries: readonly Pick<ClaimedDelivery, 'position'>[],
+): Promise<ReadonlySet<string>> {
+  const positions = deliveries.flatMap(({ position }) => position ?? [])
+  const found = await query<{ id: string }>(sql`
+    select event.id from events event
+    where event.organization_id = ${organization} and event."position" > 0
+      and event."position" = any(${positions}::bigint[]) and event."values" is null and event.changes = '[]'`)
+  return new Set(found.map(({ id }) => id))
+}
+
 /** The records as the API shows them, by uuid; those that webhooks do not read are missing. */
 export async function readObjects(
   db: Connection,

@@ -6,7 +6,7 @@ import type { JsonObject } from '../platform/model/json.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
 import type { ClaimedDelivery } from './dispatch-store.ts'
 import { composeMessage, type Message } from './message.ts'
-import { readEvents, readObjects, type SentEvents } from './message-store.ts'
+import { findEmptied, readEvents, readObjects, type SentEvents } from './message-store.ts'
 import { webhookActor } from './selection-store.ts'
 import type { EventSources } from './store.ts'
 import { splitType } from './types.ts'
@@ -36,6 +36,7 @@ export class Messages {
   readonly #options: MessagesOptions
   /** By organization and event (uuids), oldest first. */
   readonly #recent = new Map<string, { composed: Promise<Composed>; until: number }>()
+  #forgetting: NodeJS.Timeout | undefined
 
   constructor(options: MessagesOptions) {
     this.#options = options
@@ -43,7 +44,7 @@ export class Messages {
 
   /** The message of each delivery. */
   async compose(organizationId: string, deliveries: readonly ClaimedDelivery[]): Promise<readonly Composed[]> {
-    const shared = deliveries.map((delivery) => this.#recentOf(organizationId, delivery))
+    const shared = await this.#allRecentOf(organizationId, deliveries)
     const own = this.#composeNew(
       organizationId,
       deliveries.filter((_, index) => !shared[index]),
@@ -56,6 +57,18 @@ export class Messages {
       return { message: composed.get(delivery.eventId) }
     }
     return Promise.all(deliveries.map(ofOne))
+  }
+
+  /** What was composed a moment ago, unless its event has lost its values since: that of an erased person must not be sent. */
+  async #allRecentOf(
+    organizationId: string,
+    deliveries: readonly ClaimedDelivery[],
+  ): Promise<readonly (Promise<Composed> | undefined)[]> {
+    const found = deliveries.map((delivery) => this.#recentOf(organizationId, delivery))
+    const reused = deliveries.filter((_, index) => found[index])
+    if (reused.length === 0) return found
+    const emptied = await findEmptied(this.#options.database.reader(webhookActor(organizationId)), reused)
+    return found.map((one, index) => (emptied.has(deliveries[index]?.eventId ?? '') ? undefined : one))
   }
 
   #recentOf(organizationId: string, delivery: ClaimedDelivery): Promise<Composed> | undefined {
@@ -77,7 +90,18 @@ export class Messages {
     }
     const excess = this.#recent.size - maxRecent
     for (const key of [...this.#recent.keys()].slice(0, Math.max(0, excess))) this.#recent.delete(key)
+    this.#forgetInTime()
     return composing
+  }
+
+  /** Also in a process that sends nothing more, memory keeps no values for longer than they are used. */
+  #forgetInTime(): void {
+    if (this.#recent.size === 0) return
+    this.#forgetting ??= setTimeout(() => {
+      this.#forgetting = undefined
+      for (const [key, { until }] of this.#recent) if (until <= performance.now()) this.#recent.delete(key)
+      this.#forgetInTime()
+    }, reuse).unref()
   }
 
   async #composeAll(
