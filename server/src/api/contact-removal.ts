@@ -4,7 +4,7 @@ import { deleteOrphanedRootContacts, leaveRootContacts } from '../crm/contacts/r
 import { formerHistoryOf } from '../crm/history-retention-store.ts'
 import { deleteMailsAbout } from '../identity/mails/store.ts'
 import { deleteEntriesAbout } from '../inbox/store.ts'
-import { lockWork } from '../intake/work/work-store.ts'
+import { lockClaimsAndWork } from '../intake/work/work-store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { deleteResponsesAbout } from '../platform/http/effects/idempotency-store.ts'
 import { deletedRecords } from '../platform/operations/maintenance/deleted-store.ts'
@@ -25,6 +25,8 @@ const madeBy: Dependent = {
 const erasure: Erasure = {
   column: 'erased_at',
   dependents: [madeBy],
+  // No worker may have read a row that is deleted.
+  lock: lockClaimsAndWork,
   prepare,
   forgetRecords,
   forgetEvents: deleteAnswersAbout,
@@ -47,8 +49,6 @@ async function prepare(
   ids: readonly string[],
   limit: number,
 ): Promise<(() => Promise<void>) | undefined> {
-  // No worker may have read a row that is deleted here.
-  await lockWork(transaction)
   const { roots, emailKeys } = await readPeople(transaction, ids)
   const { rowIds, hasMore } = await deleteReceived(transaction, { ids, emailKeys, limit })
   if (rowIds.length > 0) await forgetRecords(transaction, rowIds)

@@ -1,6 +1,6 @@
 import { contacts } from '../crm/contacts/resource.ts'
 import { contactStore } from '../crm/contacts/store.ts'
-import { lockWork, WorkLockTimeout } from '../intake/work/work-store.ts'
+import { lockClaimsAndWork, WorkLockTimeout } from '../intake/work/work-store.ts'
 import type { Transaction } from '../platform/database/database.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { removeLocked, type RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
@@ -17,7 +17,7 @@ const longest = 1500
  * Maintenance finishes what takes longer than a request should. Error: 404.
  */
 export async function eraseContact(transaction: Transaction, policy: RetentionPolicy, id: string): Promise<void> {
-  // Before the contact, as import workers do: no row about the person is being processed meanwhile.
+  // Before the contact, as import workers do: no row about the person is being claimed or processed meanwhile.
   await lockImports(transaction)
   const restored = { kind: 'update', id, values: {}, lifecycle: 'restore' } as const
   const deleted = await lockRecords(transaction, contacts, [restored], undefined)
@@ -29,7 +29,7 @@ export async function eraseContact(transaction: Transaction, policy: RetentionPo
 }
 
 const lockImports = (transaction: Transaction): Promise<void> =>
-  lockWork(transaction).catch((error: unknown) => {
+  lockClaimsAndWork(transaction).catch((error: unknown) => {
     if (!(error instanceof WorkLockTimeout)) throw error
     throw new ApiError('overloaded', 'An import is being processed. Try again later.', {
       headers: { 'retry-after': '5' },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isDistributed } from '../../test/engines.ts'
 import { expectSameRecords, FeedCopy } from '../../test/feed-copy.ts'
-import { created, maintain, newColleague, untilRead } from '../../test/inbox-fixture.ts'
+import { created, newColleague, untilRead } from '../../test/inbox-fixture.ts'
 import { enqueue } from '../../test/mail-queue.ts'
 import { newOwner } from '../../test/people.ts'
 import { rowsWith } from '../../test/personal-values.ts'
@@ -13,7 +13,6 @@ import { newWebhook, sendsToLoopback } from '../../test/webhook-fixture.ts'
 import { Receiver } from '../../test/webhook-receiver.ts'
 import { decodeId, newId } from '../platform/model/ids.ts'
 import { type Sql, sql } from '../platform/model/sql.ts'
-import { emptiedAtOnce } from '../platform/records/write/events.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -306,15 +305,6 @@ test('members, keys with wildcards and people who do not see the contact cannot 
   expect((await admin.call('POST', path)).status).toBe(204)
 })
 
-/** So many changes of a contact, as if they had been made one by one. */
-const addChanges = (id: string, count: number, word: string) =>
-  query(sql`insert into events (organization_id, id, resource, record_id, kind, is_history, revision, source, changes,
-      "values", "position", created_at)
-    select ${own()}, new_id(), 'contact', ${decodeId('con', id)}::uuid, 'updated', true, 1, 'person',
-      jsonb_build_array(jsonb_build_object('field', 'bio', 'before', ${word}::text, 'after', ${word}::text)),
-      json_build_object('bio', ${word}::text), 0, now() - make_interval(secs => number)
-    from generate_series(1, ${count}::int) number returning 1`)
-
 test.skipIf(isDistributed())(
   'an event that is being given its position loses its values too, and keeps its position',
   async () => {
@@ -338,30 +328,3 @@ test.skipIf(isDistributed())(
     ])
   },
 )
-
-/** Locks a note while it works, as somebody who changes it. */
-const whileLocked = (id: string, work: () => Promise<void>) =>
-  service.database.crossTenantTransaction('check the database', async (db) => {
-    await db.query(sql`select id from notes
-      where organization_id = ${own()} and id = ${decodeId('not', id)}::uuid for update`)
-    await work()
-  })
-
-test('what a request cannot finish is finished by maintenance, and nobody finds the contact meanwhile', async () => {
-  const word = newWord()
-  const { id } = await created(call, '/v5/contacts', { name: word, email: `${word}@example.com` })
-  const note = await created(call, `/v5/contacts/${id}/notes`, { body: word })
-  // Several steps.
-  await addChanges(id, 2 * emptiedAtOnce + 1, word)
-  await whileLocked(note.id, async () => {
-    expect((await erase(id)).status).toBe(204)
-    expect(await query(sql`select body from notes where organization_id = ${own()}`)).toEqual([{ body: word }])
-    expect((await call('GET', `/v5/contacts/${id}`)).status).toBe(404)
-  })
-  expect((await call('POST', `/v5/contacts/${id}/restore`)).status).toBe(404)
-  expect((await erase(id)).status).toBe(404)
-  await maintain(service)
-  expect(await rowsWith(service.database, [word])).toEqual([])
-  const { events } = (await call('GET', '/v5/events?after=start&kind=erased,purged')).body
-  expect(events.map(({ type }: Json) => type)).toEqual(['note.erased', 'contact.erased'])
-})

@@ -59,6 +59,12 @@ export async function tryLockClaims(transaction: Transaction): Promise<boolean> 
 /** Waits for the lock to process rows. */
 export const lockWork = (transaction: Transaction): Promise<void> => waitForLock(transaction, 'work')
 
+/** Waits until no rows are being claimed or processed. Both locks in the order of the workers, who would wait for this one. */
+export async function lockClaimsAndWork(transaction: Transaction): Promise<void> {
+  await waitForLock(transaction, 'claim')
+  await waitForLock(transaction, 'work')
+}
+
 async function waitForLock(transaction: Transaction, turn: Turn): Promise<void> {
   const lock = async () => {
     const locked = await transaction.query(rowOf(transaction, turn))

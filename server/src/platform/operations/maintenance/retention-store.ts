@@ -51,6 +51,8 @@ export interface Erasure {
   column: string
   /** Rows that refer to an erased one without a foreign key and contain values of it. They are handled first. */
   dependents?: readonly Dependent[]
+  /** Takes the locks that `prepare` needs. They come before those of rows, as for others who take them. */
+  lock: (transaction: Transaction) => Promise<void>
   /** Deletes at most `limit` of what refers to these rows without a key. Resolves to what follows their removal; undefined if more is left. */
   prepare: (
     transaction: Transaction,
@@ -178,10 +180,15 @@ export async function purge(
     if (!lockRow?.taken) return undefined
     if (policy.setting)
       await transaction.query(sql`select ${policy.setting}, ${transaction.organization} as organization`)
-    const { keys: locked, isErasing, isAll } = await lock(transaction, policy, keys)
-    if (locked.length === 0) return { removed: {}, isPartial: false }
-    const step = await removeLocked(transaction, policy, { locked, limit, isErasing })
-    return { ...step, isPartial: step.isPartial || !isAll }
+    const removed: Record<string, number> = {}
+    let isPartial = false
+    // What others have locked delays those that are to be erased, but not the rest.
+    for (const rows of await lock(transaction, policy, keys)) {
+      const step = await removeLocked(transaction, policy, { ...rows, limit })
+      for (const [name, count] of Object.entries(step.removed)) removed[name] = (removed[name] ?? 0) + count
+      isPartial ||= step.isPartial
+    }
+    return { removed, isPartial }
   })
 }
 
@@ -266,22 +273,31 @@ function isOneOf({ key }: RetentionPolicy, keys: readonly Key[]): Sql {
 // Saves work only: a step locks its rows and skips those that another process has locked, so two at a time do no harm.
 const tryLockSql = sql`select pg_try_advisory_xact_lock(hashtextextended('upkeep', 0)) as taken`
 
-/** Locks rows that can be removed in one step: of those that are to be erased and others, not both. */
+/** Locks rows that can be removed: those that are to be erased, then the others. */
 async function lock(
   transaction: Transaction,
   policy: RetentionPolicy,
   keys: readonly Key[],
-): Promise<{ keys: Key[]; isErasing: boolean; isAll: boolean }> {
+): Promise<Pick<LockedRows, 'locked' | 'isErasing'>[]> {
   const { table, excluded, erasure } = policy
   const isErased = erasure ? sql`record.${identifier(erasure.column)} is not null` : raw('false')
+  const isWanted = sql`organization_id = ${transaction.organization} and ${isOneOf(policy, keys)} and ${isExpired(policy)}`
+  const [found] = erasure
+    ? await transaction.query(
+        sql`select true as found from ${identifier(table)} record where ${isWanted} and ${isErased} limit 1`,
+      )
+    : []
+  if (found) await erasure?.lock(transaction)
   const rows = await transaction.query<{ key: Key; isErased: boolean }>(sql`
     select ${keyTextSql(policy)} as key, ${isErased} as "isErased" from ${identifier(table)} record
-    where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)} and ${isExpired(policy)}
-    ${excluded ? sql`and not (${excluded(transaction.organization)})` : raw('')}
+    where ${isWanted} ${excluded ? sql`and not (${excluded(transaction.organization)})` : raw('')}
     for update of record skip locked`)
-  const isErasing = rows.some((row) => row.isErased)
-  const taken = rows.filter((row) => row.isErased === isErasing)
-  return { keys: taken.map(({ key }) => key), isErasing, isAll: taken.length === rows.length }
+  const groups = [true, false].map((isErasing) => ({
+    locked: rows.filter((row) => row.isErased === isErasing).map(({ key }) => key),
+    isErasing,
+  }))
+  // One that is to be erased only since the first statement is left to the next round.
+  return groups.filter(({ locked, isErasing }) => locked.length > 0 && (found || !isErasing))
 }
 
 /** Handles at most `limit` rows, without waiting for locked ones. `isUnfinished`: some have too many events for one step. */
