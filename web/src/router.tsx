@@ -7,7 +7,13 @@ import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
 import { followChanges } from './live/follow.ts'
-import { loadHomeMessages, loadImportsMessages, loadProfileMessages, loadRecordMessages } from './messages/messages.ts'
+import {
+  loadEntranceMessages,
+  loadHomeMessages,
+  loadImportsMessages,
+  loadProfileMessages,
+  loadRecordMessages,
+} from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
 import { parseSearch, type Search, stringifySearch } from './api/search.ts'
 import { Shell } from './shell/shell.tsx'
@@ -22,24 +28,31 @@ const login = createRoute({
   path: '/login',
   component: lazyRouteComponent(() => import('./access/login.tsx'), 'Login'),
 })
-const forgotPassword = createRoute({
+/** Other pages without a log-in; their texts are loaded with the first of them. */
+const entrance = createRoute({
   getParentRoute: () => root,
+  id: 'entrance',
+  loader: () => loadEntranceMessages(currentLanguage()),
+  component: lazyRouteComponent(() => import('./access/entrance.tsx'), 'Entrance'),
+})
+const forgotPassword = createRoute({
+  getParentRoute: () => entrance,
   path: '/forgot-password',
   component: lazyRouteComponent(() => import('./access/forgot-password.tsx'), 'ForgotPassword'),
 })
 const signUp = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => entrance,
   path: '/sign-up',
   component: lazyRouteComponent(() => import('./access/forgot-password.tsx'), 'SignUp'),
 })
 const singleSignOn = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => entrance,
   path: '/single-sign-on',
   component: lazyRouteComponent(() => import('./access/single-sign-on.tsx'), 'SingleSignOn'),
 })
 /** The page for links from mails and the terminal; the kind of link and its secret are in the fragment. */
 const account = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => entrance,
   path: '/account',
   beforeLoad: ({ location, preload }) => {
     if (location.hash === '' || preload) return
@@ -48,13 +61,13 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./access/account-link.tsx'), 'AccountLink'),
 })
 const logout = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => entrance,
   path: '/logout',
   component: lazyRouteComponent(() => import('./access/logout.tsx'), 'Logout'),
 })
 /** Replaces the application while the current organization refuses the session. */
 const noOrganization = createRoute({
-  getParentRoute: () => root,
+  getParentRoute: () => entrance,
   path: '/no-organization',
   loader: () => loadProfileMessages(currentLanguage()),
   component: lazyRouteComponent(() => import('./access/no-organization.tsx'), 'NoOrganization'),
@@ -181,12 +194,7 @@ const record = createRoute({
 /** All pages: the table of contents of the application. */
 const routeTree = root.addChildren([
   login,
-  forgotPassword,
-  signUp,
-  singleSignOn,
-  noOrganization,
-  account,
-  logout,
+  entrance.addChildren([forgotPassword, signUp, singleSignOn, noOrganization, account, logout]),
   application.addChildren([
     home,
     inbox,

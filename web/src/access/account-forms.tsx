@@ -19,7 +19,7 @@ const createAccount = (path: string, values: object, token: string): Promise<Tok
 
 /** Creates the first account of the service and its organization. */
 export function SetUpForm({ token }: { token: string }) {
-  const t = useTranslations('access.setUp')
+  const t = useTranslations('entrance.setUp')
   const enter = useEnter()
   return (
     <Card title={t('title')} lead={t('lead')}>
@@ -41,7 +41,7 @@ export function SetUpForm({ token }: { token: string }) {
 
 /** Creates an account whose address has been confirmed by the link. */
 export function SignUpForm({ token, email }: { token: string; email: string | null | undefined }) {
-  const t = useTranslations('access.signUpForm')
+  const t = useTranslations('entrance.signUpForm')
   const enter = useEnter()
   const submit = async (values: object) => enter(await createAccount('/auth/sign-up/confirm', values, token))
   return (
@@ -60,7 +60,7 @@ export function SignUpForm({ token, email }: { token: string; email: string | nu
 
 /** Sets a new password after "forgot password". This ends all sessions and starts none. */
 export function ResetPasswordForm({ token, email }: { token: string; email: string | null | undefined }) {
-  const t = useTranslations('access.resetPassword')
+  const t = useTranslations('entrance.resetPassword')
   const [isDone, setDone] = useState(false)
   if (isDone) {
     return (
@@ -96,13 +96,13 @@ export function ResetPasswordForm({ token, email }: { token: string; email: stri
 }
 
 function EmailField({ error }: { error: string | undefined }) {
-  const t = useTranslations('access')
+  const t = useTranslations('entrance')
   return <TextField name="email" type="email" label={t('email')} error={error} autoComplete="username" />
 }
 
 /** The email address that the link belongs to; password managers store the password under it. */
 export function AccountOf({ email }: { email: string | null | undefined }) {
-  const t = useTranslations('access')
+  const t = useTranslations('entrance')
   return email ? <TextField type="email" label={t('email')} value={email} readOnly autoComplete="username" /> : null
 }
 
@@ -124,7 +124,7 @@ interface PersonFieldsProps {
 
 /** Name, organization and password of a new account. */
 export function PersonFields({ errors, hasOrganization, email }: PersonFieldsProps) {
-  const t = useTranslations('access')
+  const t = useTranslations('entrance')
   return (
     <>
       <TextField name="name" label={t('yourName')} error={errors.name} autoComplete="name" autoCapitalize="words" />

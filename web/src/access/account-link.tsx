@@ -48,7 +48,7 @@ type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | '
 
 /** Checks the link before the person types anything; for a dead link, says what to do instead. */
 function CheckedLink({ purpose, token }: { purpose: CheckedPurpose; token: string }) {
-  const t = useTranslations('access')
+  const t = useTranslations('entrance')
   const check = useQuery({
     queryKey: ['link', purpose, token],
     queryFn: () => checkLink({ purpose, secret: token }),
@@ -85,7 +85,7 @@ async function checkLink({ purpose, secret: token }: OpenedLink): Promise<Checke
 }
 
 function DeadLink({ purpose }: { purpose: CheckedPurpose }) {
-  const t = useTranslations('access.deadLink')
+  const t = useTranslations('entrance.deadLink')
   return (
     <Card
       title={t('title')}
@@ -112,7 +112,7 @@ function DeadLink({ purpose }: { purpose: CheckedPurpose }) {
 }
 
 function UnknownLink() {
-  const t = useTranslations('access.deadLink')
+  const t = useTranslations('entrance.deadLink')
   return (
     <Card
       title={t('unknownTitle')}

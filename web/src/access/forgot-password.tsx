@@ -16,7 +16,7 @@ export const ForgotPassword = () => <MailedLink path="/auth/forgot-password" kin
 
 /** Requests a mail with a link to create an account, if the service is open for registration. */
 export function SignUp() {
-  const t = useTranslations('access.signUp')
+  const t = useTranslations('entrance.signUp')
   const settings = useQuery(loginSettingsQuery)
   if (settings.isPending) return <Card title={t('title')} />
   if (settings.data?.signUp === 'open' || settings.isError) return <MailedLink path="/auth/sign-up" kind="signUp" />
@@ -31,7 +31,7 @@ export function SignUp() {
 
 /** The answer is the same whether or not the address has an account. */
 function MailedLink({ path, kind }: { path: string; kind: 'forgotPassword' | 'signUp' }) {
-  const t = useTranslations(`access.${kind}`)
+  const t = useTranslations(`entrance.${kind}`)
   const [address, setAddress] = useState<string>()
   const logIn = (
     <Link to="/login" className={styles.textLink}>

@@ -21,7 +21,7 @@ interface InvitationProps {
 
 /** Joins an organization with the account that is logged in, or creates a new account. */
 export function InvitationForm({ token, invitation }: InvitationProps) {
-  const t = useTranslations('access.invitation')
+  const t = useTranslations('entrance.invitation')
   const [isOther, setOther] = useState(false)
   const session = useQuery({
     queryKey: ['is-logged-in'],
@@ -36,15 +36,15 @@ export function InvitationForm({ token, invitation }: InvitationProps) {
 }
 
 function useLead({ organization, email, role }: CheckedDetails): string | undefined {
-  const t = useTranslations('access.invitation')
-  const roles = useTranslations('access.roles')
+  const t = useTranslations('entrance.invitation')
+  const roles = useTranslations('entrance.roles')
   if (organization === undefined) return undefined
   const known = (['owner', 'admin', 'member', 'viewer'] as const).find((one) => one === role)
   return t('lead', { organization, email: email ?? '', role: known ? roles(known) : (role ?? '') })
 }
 
 function Join({ token, invitation, onOtherAddress }: InvitationProps & { onOtherAddress(): void }) {
-  const t = useTranslations('access.invitation')
+  const t = useTranslations('entrance.invitation')
   const enter = useEnter()
   const lead = useLead(invitation)
   const join = async () => {
@@ -70,7 +70,7 @@ function Join({ token, invitation, onOtherAddress }: InvitationProps & { onOther
 }
 
 function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther: boolean }) {
-  const t = useTranslations('access.invitation')
+  const t = useTranslations('entrance.invitation')
   const navigate = useNavigate()
   const enter = useEnter()
   const lead = useLead(invitation)

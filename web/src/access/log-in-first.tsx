@@ -5,7 +5,7 @@ import { Card } from './card.tsx'
 
 /** Shown if the opened link needs a session; the link continues after the log-in. */
 export function LogInFirst({ title }: { title: string }) {
-  const t = useTranslations('access.logInFirst')
+  const t = useTranslations('entrance.logInFirst')
   return (
     <Card key="log-in-first" title={title} lead={t('lead')}>
       <Link to="/login" search={{ next: '/account' }} className={buttonClasses('primary', true)}>

@@ -26,7 +26,7 @@ export async function logOut(): Promise<void> {
 
 /** Logs out at once if the person chose that in the application; otherwise asks first. */
 export function Logout() {
-  const t = useTranslations('access.logout')
+  const t = useTranslations('entrance.logout')
   const queryClient = useQueryClient()
   const isWanted = useLocation().state.isLogOutWanted === true
   const session = useQuery({

@@ -29,7 +29,7 @@ export function NoOrganization() {
 }
 
 function Content() {
-  const t = useTranslations('access.noOrganization')
+  const t = useTranslations('entrance.noOrganization')
   const needsFactor = new URLSearchParams(useLocation().searchStr).get('reason') === 'second_factor_required'
   const footer = (
     <Link to="/logout" className={styles.textLink}>
@@ -58,7 +58,7 @@ function Content() {
 
 /** A factor that is set up here counts for this session at once; an existing factor requires a new log-in. */
 function FactorSetup() {
-  const t = useTranslations('access.noOrganization')
+  const t = useTranslations('entrance.noOrganization')
   const { totp, passkeys } = useFactors()
   const hasFactor = totp !== null || passkeys.length > 0
   return (
@@ -82,7 +82,7 @@ const ownOrganizations = queryOptions({
 })
 
 function Choice() {
-  const t = useTranslations('access.noOrganization')
+  const t = useTranslations('entrance.noOrganization')
   const act = useAct()
   const router = useRouter()
   const organizations = useQuery(ownOrganizations)
@@ -112,7 +112,7 @@ function Choice() {
 
 /** An organization that is scheduled for deletion; its owners can cancel that. */
 function Deleted({ id, name, role, deletesAt }: OwnOrganization & { deletesAt: string }) {
-  const t = useTranslations('access.noOrganization')
+  const t = useTranslations('entrance.noOrganization')
   const format = useFormatter()
   const act = useAct()
   const keep = () => act(() => send('DELETE', `/v5/me/organizations/${id}/deletion`), t('kept', { name }))

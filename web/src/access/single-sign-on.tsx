@@ -112,7 +112,7 @@ const errors = [
 
 /** Why a log-in at a provider failed; the service's log has the details. */
 export function SingleSignOnError({ code }: { code: string }) {
-  const t = useTranslations('access.singleSignOnErrors')
+  const t = useTranslations('entrance.singleSignOnErrors')
   const known = errors.find((one) => one === code)
   return (
     <Card

@@ -14,7 +14,7 @@ import { closeLink } from './opened-link.ts'
 
 /** Confirms an email address. Changing the address of an existing account also needs a log-in. */
 export function VerifyAddress({ token, email }: { token: string; email: string | null | undefined }) {
-  const t = useTranslations('access.verifyAddress')
+  const t = useTranslations('entrance.verifyAddress')
   const queryClient = useQueryClient()
   const [step, setStep] = useState<'confirm' | 'log-in' | 'done'>('confirm')
   const confirm = async () => {

@@ -1,12 +1,15 @@
 import { type Answer, send, unanswered } from './client.ts'
 import { askAboutConflict } from './conflict.ts'
 import { ApiError } from './error.ts'
-import { mergeLists } from './merge-lists.ts'
 import { whileSaving } from '../preferences/drafts.ts'
 import { type RecordData, valueAt } from './schema.ts'
 
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+
+/** Merges lists that two people have changed (merge-lists.ts): loaded then, because it is rare. */
+export const mergeLists = async (before: unknown, mine: unknown, theirs: unknown): Promise<unknown> =>
+  (await import('./merge-lists.ts')).mergeLists(before, mine, theirs)
 
 /** Values by the paths of their fields, such as `customProperties.plan`. */
 export type Values = Readonly<Record<string, unknown>>
@@ -105,7 +108,7 @@ async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<
       const isOwn = own.has(field) && isSame(theirs, own.get(field))
       const isUntouched = edit.isMove === true || isSame(theirs, before)
       // Includes what this tab has added to a list meanwhile: that is nobody else's change.
-      const merged = isUntouched ? mine : (mergeLists(before, mine, theirs) ?? (isOwn ? mine : undefined))
+      const merged = isUntouched ? mine : ((await mergeLists(before, mine, theirs)) ?? (isOwn ? mine : undefined))
       if (merged === undefined && (await choose(edit, field, current.body)) === 'theirs') wanted.delete(field)
       else changes.push([field, merged ?? mine])
       if (!isUntouched && !isOwn && merged !== undefined) isMerged = true

@@ -3,6 +3,7 @@ import germanRefusals from './de/refusals.json'
 import refusals from './en/refusals.json'
 import { messages as german } from './de/index.ts'
 import germanOfCharts from './de/charts.json'
+import germanOfEntrance from './de/entrance.json'
 import germanOfImports from './de/imports.json'
 import germanOfInbox from './de/inbox.json'
 import germanOfProfile from './de/profile.json'
@@ -11,6 +12,7 @@ import { messages as germanOfRecords } from './de/of-records.ts'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
 import englishOfCharts from './en/charts.json'
+import englishOfEntrance from './en/entrance.json'
 import englishOfImports from './en/imports.json'
 import englishOfInbox from './en/inbox.json'
 import englishOfProfile from './en/profile.json'
@@ -28,6 +30,7 @@ const {
   ...englishOfRecords,
   ...englishOfSettings,
   charts: englishOfCharts,
+  entrance: englishOfEntrance,
   imports: englishOfImports,
   inbox: englishOfInbox,
   profile: englishOfProfile,
@@ -67,6 +70,7 @@ test('German has every text of the catalogue, with the same placeholders', () =>
     ...germanOfRecords,
     ...germanOfSettings,
     charts: germanOfCharts,
+    entrance: germanOfEntrance,
     imports: germanOfImports,
     inbox: germanOfInbox,
     profile: germanOfProfile,

@@ -1,6 +1,7 @@
 import type { Language } from '../preferences/locale.ts'
 import type { messages as english } from './en/index.ts'
 import type englishOfCharts from './en/charts.json'
+import type englishOfEntrance from './en/entrance.json'
 import type englishOfImports from './en/imports.json'
 import type englishOfInbox from './en/inbox.json'
 import type englishOfProfile from './en/profile.json'
@@ -13,6 +14,7 @@ export type Messages = typeof english
 export type SettingsMessages = typeof englishOfSettings
 interface PartMessages {
   charts: typeof englishOfCharts
+  entrance: typeof englishOfEntrance
   imports: typeof englishOfImports
   inbox: typeof englishOfInbox
   profile: typeof englishOfProfile
@@ -58,6 +60,13 @@ export const loadHomeMessages = async (language: Language): Promise<void> => {
 export const loadImportsMessages = async (language: Language): Promise<void> => {
   const { default: imports } = language === 'de' ? await import('./de/imports.json') : await import('./en/imports.json')
   addLaterMessages({ imports })
+}
+
+/** Loads the texts of links from mails and of the other pages around the log-in, which the application does not need. */
+export const loadEntranceMessages = async (language: Language): Promise<void> => {
+  const { default: entrance } =
+    language === 'de' ? await import('./de/entrance.json') : await import('./en/entrance.json')
+  addLaterMessages({ entrance })
 }
 
 /** Loads the texts of the profile, parts of which are also shown to somebody who needs a second factor. */

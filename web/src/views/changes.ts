@@ -1,7 +1,6 @@
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
-import { bodyOf as bodyOfPaths, isOutdated, isSame, sendEdit } from '../api/edit.ts'
-import { mergeLists } from '../api/merge-lists.ts'
+import { bodyOf as bodyOfPaths, isOutdated, isSame, mergeLists, sendEdit } from '../api/edit.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { queryClient } from '../api/query-client.ts'
 import { refusalText } from '../messages/refusals.ts'
@@ -105,7 +104,7 @@ export async function changeProperty(
     try {
       const { body: current } = await send<RecordData>('GET', path)
       const now = changeableValue(property, current)
-      if (!isSame(now, saved) && mergeLists(saved, before, now) === undefined)
+      if (!isSame(now, saved) && (await mergeLists(saved, before, now)) === undefined)
         return notifyError(texts.failed, texts.changedMeanwhile)
       const { body } = await store(saved, before)
       show(body)
