@@ -58,7 +58,7 @@ const laterParts = [
   /\/src\/inbox\/(?!unread-count)/,
   /\/src\/access\/(?:(?!reauthenticate)[^/]+\.(?:tsx|css)|(?:passkeys|connection-id|profile\/queries)\.ts)$/,
   /\/src\/(?:api\/(?:names|permissions|timeline|post-once)|messages\/duration)\b/,
-  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field|password-field|form|form-draft|unsaved-guard|mentions))\b/,
+  /\/src\/(?:views\/(?:author|money-editor|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field|password-field|form|form-draft|unsaved-guard|mentions))\b/,
 ]
 const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.test(id))
 

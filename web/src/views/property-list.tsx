@@ -1,5 +1,5 @@
 import { Pencil } from 'lucide-react'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { usePropertyLabel } from '../messages/labels.ts'
@@ -14,6 +14,7 @@ import type { Move } from './editing.ts'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
+import { preloadEditors } from './value-editor.tsx'
 import styles from './record.module.css'
 import type { Property } from './property.ts'
 
@@ -38,6 +39,7 @@ const firstCount = 8
 export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const t = useTranslations('record')
   const [isComplete, setComplete] = useState(false)
+  useEffect(() => preloadEditors(propertiesOf(resource)), [resource])
   const all = propertiesOf(resource)
   const archived = archivedPropertiesOf(resource).filter(isFilled(record))
   // What follows from a group of fields stands after them, if there is any.

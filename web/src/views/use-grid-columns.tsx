@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { usePropertyLabel } from '../messages/labels.ts'
@@ -11,6 +11,7 @@ import { WithPeople } from './people-here.tsx'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
+import { preloadEditors } from './value-editor.tsx'
 import { type Column, type ListChanges, type ListState, pinnedFirst } from './list-state.ts'
 import type { Property } from './property.ts'
 
@@ -36,6 +37,7 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
   const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
   const { columns, isDeleted } = state
+  useEffect(() => preloadEditors(columns.flatMap(({ name }) => propertyOf(resource, name) ?? [])), [resource, columns])
   return useMemo(() => {
     const canEdit = resource.permissions.update && !isDeleted
     return columns.flatMap(({ name, width, isPinned }): GridColumn<RecordData>[] => {

@@ -1,10 +1,10 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
 import { type FocusEvent, useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
 import { useChoiceLabel } from './choices.ts'
 import { countryCodes } from './countries.ts'
 import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
-import { MoneyEditor } from './money-editor.tsx'
 import { MultiChoiceEditor } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
 import { currencyOfAmount } from './money.ts'
@@ -12,6 +12,13 @@ import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-valu
 import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
 import type { Property } from './property.ts'
+
+const MoneyEditor = lazyRouteComponent(() => import('./money-editor.tsx'), 'MoneyEditor')
+
+/** Loads what the editors of these properties need, so that they open at once. */
+export function preloadEditors(properties: readonly Property[]): void {
+  if (properties.some(({ type }) => type === 'money')) void MoneyEditor.preload?.()
+}
 
 /** Edits a value in place: Enter saves and moves down, Tab saves and moves right, Escape cancels. */
 export function ValueEditor(props: ValueEditorProps) {
