@@ -26,6 +26,14 @@ test('choices are merged by their values, and a choice that both changed is a co
   expect(mergeLists([a, b], [renamed, b], [b])).toBeUndefined()
 })
 
+test('addresses are merged unless two people have chosen different primary ones', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((address) => ({ address, primary: false }))
+  const [firstA, firstB, firstC] = [a, b, c].map((entry) => ({ ...entry, primary: true }))
+  expect(mergeLists([firstA, b], [firstA, b, c], [a, firstB])).toEqual([a, firstB, c])
+  expect(mergeLists([firstA, b, c], [a, firstB, c], [a, b, firstC])).toBeUndefined()
+  expect(mergeLists([], [firstA], [firstB])).toBeUndefined()
+})
+
 test('values of other types are not merged', () => {
   expect(mergeLists('a', 'b', 'c')).toBeUndefined()
   expect(mergeLists(['a'], 'a', ['a', 'b'])).toBeUndefined()

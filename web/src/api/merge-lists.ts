@@ -5,6 +5,8 @@ function identityOf(item: unknown): string {
   return identity === undefined ? JSON.stringify(item) : String(identity)
 }
 
+const isPrimary = (item: unknown): boolean => (Object(item) as { primary?: unknown }).primary === true
+
 type Items = ReadonlyMap<string, unknown>
 
 const byIdentity = (items: readonly unknown[]): Items => new Map(items.map((item) => [identityOf(item), item]))
@@ -13,7 +15,7 @@ const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) =
 
 /**
  * Merges a list that two people have changed, item by item: keeps what either added and drops what either removed.
- * Undefined if the values are not lists, or if both changed an item in different ways.
+ * Undefined if the values are not lists, or if both changed an item in different ways or chose different primary ones.
  */
 export function mergeLists(before: unknown, mine: unknown, theirs: unknown): readonly unknown[] | undefined {
   const lists = [before, mine, theirs].map((value) => value ?? [])
@@ -36,5 +38,5 @@ export function mergeLists(before: unknown, mine: unknown, theirs: unknown): rea
     // Changed here, but removed by the other person.
     else if (!isEqual(old, item)) return undefined
   }
-  return merged
+  return merged.filter(isPrimary).length > 1 ? undefined : merged
 }
