@@ -14,6 +14,13 @@ export interface ResourceSchema extends Omit<DescribedResource, 'fields'> {
 }
 export type FieldSchema = DescribedResource['fields'][number] | DeclaredField
 
+/** Of `emails`, `email` is the primary address. */
+export const isAddressList = (type: string): boolean => type === 'emails' || type === 'phones'
+
+/** The list of which a field has the primary address. */
+export const addressListOf = (resource: ResourceSchema, primary: string): string | undefined =>
+  resource.fields.find(({ name, type }) => isAddressList(type) && name.slice(0, -1) === primary)?.name
+
 export const schemaQuery = queryOptions({
   queryKey: ['schema'],
   queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources.map(withDeclaredFields),

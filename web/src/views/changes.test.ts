@@ -26,9 +26,10 @@ afterAll(inBrowser({ fetch: answer, localStorage: storage, sessionStorage: stora
 const { changeProperty, forgetUnsaved, hasUnsaved, onRecordChanged, valueToEdit } = await import('./changes.ts')
 
 const path = '/v5/contacts'
-const contacts = { name: 'contacts', path } as unknown as ResourceSchema
+const contacts = { name: 'contacts', path, fields: [{ name: 'emails', type: 'emails' }] } as unknown as ResourceSchema
 const propertyOf = (name: string) => ({ name, type: 'text', field: { name, type: 'text' } }) as unknown as Property
 const [nickname, city, tags] = ['nickname', 'city', 'tags'].map(propertyOf) as [Property, Property, Property]
+const email = propertyOf('email')
 const texts = {
   saved: 'saved',
   merged: 'merged',
@@ -125,6 +126,24 @@ test("lists get both people's additions, and Undo only removes its own", async (
   await undoLast()
   await whenSaid('undone')
   expect(record.tags).toEqual(['a', 'theirs'])
+})
+
+test('Undo of a new primary address restores all addresses, and keeps one that somebody else has added', async () => {
+  const [work, home, other] = ['work', 'home', 'other'].map((name) => ({
+    address: `${name}@x.example`,
+    primary: false,
+  }))
+  const before = [{ ...work, primary: true }, home]
+  change({ email: 'work@x.example', emails: before.map((entry) => ({ ...entry, bouncedAt: null })) })
+  const seen = record
+  // Like the service: one of its addresses takes the place of the primary one.
+  meanwhile = () => change({ emails: [{ ...home, primary: true, bouncedAt: null }] })
+  await save(email, 'home@x.example', seen)
+  expect(record).toMatchObject({ email: 'home@x.example', emails: [{ address: 'home@x.example' }] })
+  change({ emails: [...(record.emails as object[]), other] })
+  await undoLast()
+  await whenSaid('undone')
+  expect(record.emails).toEqual([home, other, before[0]])
 })
 
 test('a refused value is there when the same property of the same record is edited again, and nowhere else', async () => {

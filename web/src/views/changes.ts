@@ -1,7 +1,7 @@
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
 import { bodyOf as bodyOfPaths, isOutdated, isSame, mergeLists, sendEdit } from '../api/edit.ts'
-import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
+import { addressListOf, type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { queryClient } from '../api/query-client.ts'
 import { refusalText } from '../messages/refusals.ts'
 import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
@@ -82,31 +82,34 @@ export async function changeProperty(
   const before = changeableValue(property, record)
   const field = changeablePath(property)
   const names = [property.name, field]
-  const store = (seen: unknown, wanted: unknown) =>
-    sendEdit({ path, resource: resource.name, seen: bodyOf([[property, seen]]), values: { [field]: wanted }, shown })
+  const store = (name: string, seen: unknown, wanted: unknown) =>
+    sendEdit({ path, resource: resource.name, seen: bodyOfPaths([[name, seen]]), values: { [name]: wanted }, shown })
   keepUnsaved(property, record, value)
   show(withValue(record, property, value, shown))
   try {
-    const { body, isMerged } = await store(before, value)
+    const { body, isMerged } = await store(field, before, value)
     forgetUnsaved(property, record)
     show(body)
     recordChanged(resource, body)
     const saved = changeableValue(property, body)
     // The person may have accepted the other value.
-    if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => undo(value))
+    if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => undo(value, body))
   } catch (error) {
     // If the person did not choose, show what somebody else has saved.
     show(isOutdated(error) ? (await send<RecordData>('GET', path)).body : record)
     reportFailure(texts.failed, error, { advice: texts.kept, titled: names })
   }
 
-  async function undo(saved: unknown): Promise<void> {
+  async function undo(saved: unknown, stored: RecordData): Promise<void> {
     try {
       const { body: current } = await send<RecordData>('GET', path)
-      const now = changeableValue(property, current)
-      if (!isSame(now, saved) && (await mergeLists(saved, before, now)) === undefined)
+      const list = replacedList(resource, field, record)
+      const [name, mine, former, now] = list
+        ? [list.name, stored[list.name], list.entries, current[list.name]]
+        : [field, saved, before, changeableValue(property, current)]
+      if (!isSame(now, mine) && (await mergeLists(mine, former, now)) === undefined)
         return notifyError(texts.failed, texts.changedMeanwhile)
-      const { body } = await store(saved, before)
+      const { body } = await store(name, mine, former)
       show(body)
       recordChanged(resource, body)
       notify(texts.undone)
@@ -114,6 +117,17 @@ export async function changeProperty(
       reportFailure(texts.failed, error, { titled: names })
     }
   }
+}
+
+/**
+ * The list of a primary address, if it has others: one that takes its place leaves the list, so Undo restores all. Only
+ * the service says which ones mails could not be delivered to.
+ */
+function replacedList(resource: ResourceSchema, field: string, record: RecordData) {
+  const name = addressListOf(resource, field)
+  const entries = name === undefined ? undefined : record[name]
+  if (name === undefined || !Array.isArray(entries) || entries.length < 2) return undefined
+  return { name, entries: entries.map((entry: object) => ({ ...entry, bouncedAt: undefined })) }
 }
 
 /** Notifies everything that shows the record. */

@@ -1,6 +1,6 @@
 import { type Filter, type FilterNode, isNode, joined, type Json, partOf, partsOf } from '../api/filter-tree.ts'
 import { RecordFilter } from '../api/record-filter.ts'
-import { addressFields, type ResourceSchema } from '../api/schema.ts'
+import { addressFields, isAddressList, type ResourceSchema } from '../api/schema.ts'
 import { resourceViews } from '../registry/resources.ts'
 import type { Search } from '../api/search.ts'
 
@@ -206,9 +206,6 @@ export function selectedFields(resource: ResourceSchema, columns: readonly Colum
   const parts = group && names.includes(group.shown) ? group.fields : []
   return [...new Set([...always, ...names, ...references, ...parts, ...lists.map(({ name }) => name)])]
 }
-
-/** Of `emails`, a column shows the primary address, which is `email`, and how many others there are. */
-const isAddressList = (type: string): boolean => type === 'emails' || type === 'phones'
 
 /** The paths of the second line of a card. */
 export const cardFields = (resource: ResourceSchema): readonly string[] =>
