@@ -109,6 +109,38 @@ browserTest('two tabs that add different addresses keep both', async () => {
   await other.close()
 })
 
+browserTest('a removed row counts as a change, and a restored draft keeps what others have added', async () => {
+  expectErrors(page, /status of 409/)
+  const wouldAsk = () => page.evaluate<boolean>('!dispatchEvent(new Event("beforeunload", { cancelable: true }))')
+  const dialog = await edit()
+  expect(await wouldAsk()).toBe(false)
+  const phones = dialog.getByRole('group', { name: 'Phones' })
+  await phones.getByRole('button', { name: 'Remove +49301234567' }).click()
+  await expect.poll(wouldAsk).toBe(true)
+
+  const emails = [{ address: `ada${number}@work.example` }, { address: `theirs${number}@example.com` }]
+  await call('PATCH', `/v5/contacts/${contact.id}`, { body: { emails } })
+  page.once('dialog', (question) => void question.accept())
+  await page.reload()
+  await section()
+    .getByRole('link', { name: `theirs${number}@example.com` })
+    .waitFor()
+  await edit()
+  await dialog.getByText('This is what you entered before', { exact: false }).waitFor()
+
+  const other = await call('POST', '/v5/contacts', { body: { name: 'Other', email: `taken${number}@example.com` } })
+  expect(other.status).toBe(201)
+  const fields = dialog.getByRole('group', { name: 'Emails' })
+  await fields.getByLabel('Email', { exact: true }).fill(`taken${number}@example.com`)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await fields.getByRole('alert').getByText('is taken by').waitFor()
+  await fields.getByLabel('Email', { exact: true }).fill(`ada${number}@work.example`)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  const { emails: kept, phones: left } = await stored()
+  expect([kept.map((entry: Json) => entry.address), left]).toEqual([emails.map(({ address }) => address), []])
+})
+
 browserTest('the addresses and their dialog are accessible, also on a phone', async () => {
   const emails = [
     { address: `ada${number}@work.example`, kind: 'work' },

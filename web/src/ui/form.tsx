@@ -35,6 +35,8 @@ interface FormProps {
   draft?: string
   /** Do the other inputs show the values of a draft? */
   isRestored?: boolean
+  /** Has something other than an input changed, such as the order of rows? */
+  isChanged?: boolean
   /** The names of the fields in the form; errors of other fields appear above the button. */
   children(errorOf: (field: string) => string | undefined, isBusy: boolean): ReactNode
 }
@@ -51,7 +53,7 @@ export function Form(props: FormProps) {
   const [isEdited, setChanged] = useState(false)
   const stored = useFormDraft(form, draft)
   const isRestored = stored.isRestored || props.isRestored === true
-  const isChanged = isEdited || isRestored
+  const isChanged = isEdited || isRestored || props.isChanged === true
   useUnsaved('form', (draft !== undefined || isGuarded === true) && (isChanged || isBusy))
   useEffect(() => {
     if (failures === 0) return

@@ -1,11 +1,12 @@
 import { Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { editOf, sendEdit } from '../../api/edit.ts'
+import { editOf, isSame, sendEdit } from '../../api/edit.ts'
 import { type RecordData, titleOf, useResource } from '../../api/schema.ts'
+import { refusalText } from '../../messages/refusals.ts'
 import { useDraft } from '../../preferences/drafts.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { ErrorText } from '../../ui/error-text.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { SortableList } from '../../ui/sortable-list.tsx'
@@ -18,6 +19,11 @@ type Row = Entry & { id: string }
 
 type Lists = Record<ListName, Row[]>
 
+interface Draft {
+  seen: RecordData
+  lists: Lists
+}
+
 const names = ['emails', 'phones'] as const
 const itemNames = { emails: 'address', phones: 'number' } as const
 const addressKinds = ['work', 'personal', 'mobile', 'other'] as const
@@ -27,10 +33,10 @@ export function AddressesDialog({ record, onClose }: { record: RecordData; onClo
   const t = useTranslations('addresses')
   const common = useTranslations('common')
   const contacts = useResource('contacts')
-  const [seen] = useState(record)
-  const [lists, setLists, isRestored] = useDraft<Lists>(`addresses ${record.id}`, () => ({
-    emails: rowsOf(record, 'emails'),
-    phones: rowsOf(record, 'phones'),
+  // A draft is a change of what was seen then: somebody else may have added an address since.
+  const [{ seen, lists }, setDraft, isRestored] = useDraft<Draft>(`addresses ${record.id}`, () => ({
+    seen: record,
+    lists: listsOf(record),
   }))
   const submit = async () => {
     const values = Object.fromEntries(names.map((name) => [name, lists[name].map(entryOf)]))
@@ -46,7 +52,14 @@ export function AddressesDialog({ record, onClose }: { record: RecordData; onClo
       onClose={onClose}
       isLarge
     >
-      <Form isGuarded isRestored={isRestored} submitLabel={common('save')} onSubmit={submit} onCancel={onClose}>
+      <Form
+        isGuarded
+        isRestored={isRestored}
+        isChanged={!isSame(lists, listsOf(seen))}
+        submitLabel={common('save')}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
         {(errorOf) =>
           names.map((name) => (
             <ListFields
@@ -54,7 +67,7 @@ export function AddressesDialog({ record, onClose }: { record: RecordData; onClo
               name={name}
               rows={lists[name]}
               errorOf={errorOf}
-              onChange={(rows) => setLists({ ...lists, [name]: rows })}
+              onChange={(rows) => setDraft({ seen, lists: { ...lists, [name]: rows } })}
             />
           ))
         }
@@ -65,6 +78,11 @@ export function AddressesDialog({ record, onClose }: { record: RecordData; onClo
 
 const rowsOf = (record: RecordData, name: ListName): Row[] =>
   entriesOf(record, name).map((entry) => ({ ...entry, id: textOf(entry) }))
+
+const listsOf = (record: RecordData): Lists => ({
+  emails: rowsOf(record, 'emails'),
+  phones: rowsOf(record, 'phones'),
+})
 
 function entryOf({ ...row }: Partial<Row>): Partial<Entry> {
   delete row.id
@@ -95,11 +113,16 @@ function ListFields({ name, rows, errorOf, onChange }: ListFieldsProps) {
       ...rows,
       { id: crypto.randomUUID(), [itemNames[name]]: '', kind: null, primary: !rows.some(({ primary }) => primary) },
     ])
-  const error = errorOf(name)
+  // A conflict with another contact names the field of the primary address.
+  const error = errorOf(name) ?? errorOf(name.slice(0, -1))
   return (
     <fieldset className={styles.fieldset}>
       <legend>{t(name)}</legend>
-      {error !== undefined && <p role="alert">{error}</p>}
+      {error !== undefined && (
+        <p role="alert">
+          <ErrorText text={refusalText(error)} />
+        </p>
+      )}
       <SortableList label={t(name)} items={rows} titleOf={titleOfRow} onMove={rows.length > 1 ? moved : undefined}>
         {(row) => (
           <Fields

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendEdit } from '../../api/edit.ts'
 import { usePostOnce } from '../../api/post-once.ts'
@@ -32,7 +31,7 @@ export function EmploymentDialog({ contactId, employment, onClose }: EmploymentD
   const property = resource && propertyOf(resource, 'company')
   const draft = `employment ${seen?.id ?? contactId}`
   const [companyId, setCompanyId] = useDraft<unknown>(`${draft} company`, () => seen?.companyId ?? null)
-  const [isCurrent, setCurrent] = useState(seen?.current ?? false)
+  const [isCurrent, setCurrent] = useDraft(`${draft} current`, () => seen?.current ?? false)
   const companyName = useReferenceTitle('companies', typeof companyId === 'string' ? companyId : undefined)
   const path = `/v5/contacts/${contactId}/employments`
   const submit = async (entered: FormValues) => {
@@ -44,7 +43,14 @@ export function EmploymentDialog({ contactId, employment, onClose }: EmploymentD
   }
   return (
     <Dialog title={t(seen ? 'edit' : 'add')} isOpen onClose={onClose}>
-      <Form isGuarded draft={draft} submitLabel={common('save')} onCancel={onClose} onSubmit={submit}>
+      <Form
+        isGuarded
+        draft={draft}
+        isChanged={companyId !== (seen?.companyId ?? null)}
+        submitLabel={common('save')}
+        onCancel={onClose}
+        onSubmit={submit}
+      >
         {(errorOf) => (
           <>
             {property && (
