@@ -148,6 +148,21 @@ browserTest('in a list, the cell of a rule has the fields of the form, with the 
   await fields.waitFor({ state: 'detached' })
   await cell.getByText('Jede Woche am Montag und Dienstag', { exact: true }).waitFor()
   await expect.poll(stored).toMatchObject([{ recurrence: 'FREQ=WEEKLY;BYDAY=MO,TU' }])
+
+  // Invalid text is shown instead of being saved as 1; a click outside cancels.
+  await open()
+  const interval = fields.getByLabel('Alle so viele Wochen')
+  await interval.fill('1000')
+  await german.keyboard.press('Enter')
+  await fields.locator('input[aria-invalid=true]:focus').waitFor()
+  await interval.fill('1,5')
+  await german.getByRole('heading', { level: 1 }).click({ force: true })
+  await fields.waitFor({ state: 'detached' })
+  expect(await stored()).toMatchObject([{ recurrence: 'FREQ=WEEKLY;BYDAY=MO,TU' }])
+  await open()
+  await interval.fill('2')
+  await german.keyboard.press('Enter')
+  await expect.poll(stored).toMatchObject([{ recurrence: 'FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TU' }])
 })
 
 browserTest('on a phone in German, a task repeats on the last Monday of each month', async () => {

@@ -1,6 +1,7 @@
 import type { KeyboardEvent } from 'react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { refusesUnreadable, unreadableIn } from '../ui/field.tsx'
 import { Popover } from '../ui/popover.tsx'
 import { useFinish, type ValueEditorProps } from '../views/editing.ts'
 import { usePersonZone } from './person-zone.ts'
@@ -16,6 +17,7 @@ export function RecurrenceEditor({ property, value, record, onCommit, onCancel }
   const t = useTranslations('tasks')
   const sentenceOf = useRuleSentence()
   const zone = usePersonZone()
+  const box = useRef<HTMLDivElement>(null)
   const [anchor, setAnchor] = useState<HTMLSpanElement | null>(null)
   const { dueAt, dueDate } = (record ?? {}) as Partial<Task>
   const due = dueAt ? dayIn(zone, new Date(dueAt)) : (dueDate ?? undefined)
@@ -25,10 +27,13 @@ export function RecurrenceEditor({ property, value, record, onCommit, onCancel }
   // The fields can say the same rule in other words, and without a due date they say none.
   const rule = repeat === first || due === undefined ? before : ruleOf(repeat, due)
   const { finish, onKeyDown } = useFinish({ valueOf: () => rule, onCommit, onCancel })
-  const unlessTab = (event: KeyboardEvent) => {
+  const unlessTab = (event: KeyboardEvent<HTMLElement>) => {
     if (event.key === 'Tab') event.stopPropagation()
+    else if (event.key === 'Enter' && refusesUnreadable(event.currentTarget)) event.preventDefault()
     else onKeyDown(event)
   }
+  // Invalid text says no rule.
+  const close = () => (box.current && unreadableIn(box.current).length > 0 ? onCancel() : finish(undefined))
   return (
     <>
       <span ref={setAnchor} className={styles.cell}>
@@ -38,9 +43,9 @@ export function RecurrenceEditor({ property, value, record, onCommit, onCancel }
         label={property.label}
         anchor={anchor}
         isOpen={anchor !== null}
-        onOpenChange={(isOpen) => isOpen || finish(undefined)}
+        onOpenChange={(isOpen) => isOpen || close()}
       >
-        <div className={styles.repeatFields} onKeyDown={unlessTab} role="presentation">
+        <div ref={box} className={styles.repeatFields} onKeyDown={unlessTab} role="presentation">
           <RepeatFields repeat={repeat} due={due} error={undefined} onChange={setRepeat} />
         </div>
       </Popover>

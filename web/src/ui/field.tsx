@@ -24,10 +24,13 @@ interface FieldFrameProps extends FieldProps {
   }): ReactNode
 }
 
-/** Shows invalid text in a form's inputs and focuses the first; false if all are valid. */
-export function refusesUnreadable(form: HTMLFormElement): boolean {
-  const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
-  const unreadable = inputs.filter(({ validity }) => validity.customError)
+/** The inputs in an element whose text is invalid. */
+export const unreadableIn = (box: HTMLElement): HTMLInputElement[] =>
+  [...box.querySelectorAll('input')].filter(({ validity }) => validity.customError)
+
+/** Shows invalid text in an element's inputs and focuses the first; false if all are valid. */
+export function refusesUnreadable(box: HTMLElement): boolean {
+  const unreadable = unreadableIn(box)
   for (const input of unreadable) input.checkValidity()
   unreadable[0]?.focus()
   return unreadable.length > 0
