@@ -36,6 +36,13 @@ const known: readonly (readonly [RegExp, Key])[] = [
   [/^is taken by another /, 'taken'],
   [/^is already a member.*\((?<id>\w{36})\)$/, 'memberNamed'],
   [/^is already a member/, 'member'],
+  [/^only one entry can be primary$/, 'onePrimary'],
+  [/^is the same as entry (?<index>\d+)$/, 'sameEntry'],
+  [/^disagrees with (?<name>\w+), /, 'disagrees'],
+  [/^other entries exist: /, 'otherEntries'],
+  [/^there are (?<limit>\d+) entries already$/, 'fullList'],
+  [/^must be empty for a current job$/, 'currentJob'],
+  [/^must not be earlier than start$/, 'beforeStart'],
   [/^expected at least one type/, 'eventType'],
   [/^expected at least one scope$/, 'scope'],
   [/^must start with https:/, 'https'],
@@ -46,6 +53,9 @@ const known: readonly (readonly [RegExp, Key])[] = [
   [/^(?<name>\S+): expected 1 to 2000 printable ASCII characters$/, 'headerValue'],
 ]
 
+/** People count entries from 1. */
+const valuesOf = ({ groups }: RegExpExecArray): object => ({ ...groups, number: Number(groups?.index) + 1 })
+
 /** Loads the translations of error messages, which no page needs before its first error. */
 export async function loadRefusals(language: Language): Promise<void> {
   const texts = (await (language === 'de' ? import('./de/refusals.json') : import('./en/refusals.json'))).default
@@ -53,7 +63,7 @@ export async function loadRefusals(language: Language): Promise<void> {
   setRefusals((message) => {
     for (const [form, key] of known) {
       const groups = form.exec(message)
-      if (groups) return translate(`refusals.${key}` as never, { ...groups.groups } as never)
+      if (groups) return translate(`refusals.${key}` as never, valuesOf(groups) as never)
     }
     return message
   })
