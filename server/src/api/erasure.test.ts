@@ -268,6 +268,36 @@ test('what belongs to others stays: another contact of the person, their rows, a
   expect(links.map(({ contactId }: Json) => contactId)).toEqual([pushed.id])
 })
 
+test('nothing of another organization that knows the same person changes', async () => {
+  const word = newWord()
+  const email = `${word}@example.com`
+  const theirs = await service.newOrganization()
+  for (const one of [organization, theirs]) {
+    const { push: send } = await newImport(service, one)
+    expect((await send({ contact: { email, note: `Pushed by ${word}` } })).status).toBe(200)
+    await send({ contact: { email }, company: { employeesCount: 'many' } })
+    await until(
+      'the row is processed',
+      async () => (await one.call('GET', `/v5/contacts?email=${email}`)).body.length > 0,
+    )
+    const [{ id }] = (await one.call('GET', `/v5/contacts?email=${email}`)).body
+    const emails = [{ address: email }, { address: `${word}.home@example.com` }]
+    expect((await one.call('PATCH', `/v5/contacts/${id}`, { body: { emails, city: word } })).status).toBe(200)
+    await created(one.call, '/v5/tasks', { title: `Call ${word}`, contactId: id })
+    await created(one.call, `/v5/contacts/${id}/employments`, { organization: word })
+  }
+  const rowsOf = async (one: TestOrganization) =>
+    (await rowsWith(service.database, [word])).filter((row) => row.includes(decodeId('org', one.organizationId) ?? ''))
+  // Those of both would be more than are read of a table.
+  const count = async (one: TestOrganization) => new Set((await rowsOf(one)).map((row) => row.split(':')[0])).size
+  const before = await count(theirs)
+  expect(before).toBeGreaterThan(8)
+  const [{ id }] = (await call('GET', `/v5/contacts?email=${email}`)).body
+  expect((await erase(id)).status).toBe(204)
+  expect(await rowsOf(organization)).toEqual([])
+  expect(await count(theirs)).toBe(before)
+})
+
 test('the suggestion that made a contact goes with it, also the stored response of accepting it', async () => {
   const word = newWord()
   const colleague = await created(call, '/v5/contacts', { name: 'Ada' })

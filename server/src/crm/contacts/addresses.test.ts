@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pushesOf } from '../../../test/processed-pushes.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -263,4 +263,24 @@ test('a change of the list is one entry of the timeline, and a change of the pri
   const { body: page } = await call('GET', `/v5/events?after=${position}`)
   const updated = page.events.filter(({ kind }: { kind: string }) => kind === 'updated')
   expect(updated[0].values).toMatchObject({ email: 'b@example.com', emails: [plain('b@example.com')] })
+})
+
+test('two organizations have the same addresses, and neither changes those of the other', async () => {
+  const organizations = [await service.newOrganization(), await service.newOrganization()]
+  const emails = [{ address: 'same@example.com' }, { address: 'further@example.com' }]
+  const [ours, theirs] = await Promise.all(organizations.map((one) => newContact(one, { emails })))
+  const read = async () => (await organizations[1]?.call('GET', theirs?.path ?? ''))?.body
+  const before = await read()
+  const call = organizations[0]?.call as Call
+  expect((await call('DELETE', ours?.path ?? '')).status).toBe(204)
+  const restored = await call('POST', `${ours?.path}/restore`)
+  expect(restored.body).toMatchObject({
+    email: 'same@example.com',
+    rootContactId: expect.not.stringContaining(before.rootContactId),
+  })
+  expect((await call('PATCH', ours?.path ?? '', { body: { emails: emails.toReversed() } })).status).toBe(200)
+  expect((await call('PATCH', ours?.path ?? '', { body: { email: 'other@example.com' } })).status).toBe(200)
+  expect(await read()).toEqual(before)
+  const taken = await organizations[1]?.call('POST', '/v5/contacts', { body: { email: 'further@example.com' } })
+  expect(taken?.status).toBe(409)
 })
