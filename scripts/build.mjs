@@ -139,7 +139,8 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
       metafile: true,
       platform: 'node',
       format: 'esm',
-      target: 'node20',
+      // Before 20.10, Node had no import attributes.
+      target: 'node20.19',
       sourcemap: true,
       // Stack traces need line numbers, not the source text.
       sourcesContent: false,

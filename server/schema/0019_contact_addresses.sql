@@ -67,14 +67,12 @@ begin
 end
 $$;
 
--- What `search` does not contain: the further addresses and numbers, folded, on lines of their own.
-create function further_text(emails jsonb, phones jsonb) returns text language plpgsql immutable parallel safe as $$
-begin
+-- What `search` does not contain: the further addresses and numbers, folded, on lines of their own. Not plpgsql, which would
+-- look for fold() by a search path: an index is also built and analysed without one, such as by pg_restore.
+create function further_text(emails jsonb, phones jsonb) returns text language sql immutable parallel safe
   return fold((
     select coalesce(string_agg(coalesce(entry ->> 'address', entry ->> 'number'), E'\n'), '')
     from jsonb_array_elements(coalesce(emails, '[]') || coalesce(phones, '[]')) entry));
-end
-$$;
 
 create or replace function contact_document(record contacts) returns text language plpgsql immutable parallel safe as $$
 begin

@@ -83,7 +83,7 @@ async function readCopy(): Promise<Map<string, Json>> {
   return copy
 }
 
-const leftOut = ['company', 'pipeline', 'stage', 'lastActivityAt']
+const leftOut = ['company', 'pipeline', 'stage', 'lastActivityAt', 'formattedAddress']
 
 /** What is read, without what the feed leaves out. */
 async function readRecords(): Promise<Map<string, Json>> {

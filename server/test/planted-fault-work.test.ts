@@ -97,12 +97,13 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'contacts are looked up within a team, which belongs to one organization',
-    location: /^working all of\s+with found as materialized \(\s+select contact\.id/,
+    location:
+      /^working all of\s+with found as materialized \(\s+select contact\.id|join contact_emails further on further\.$/,
   },
   {
     reason: 'details are read by the ids of contacts and companies that were found within the organization',
     location:
-      /(from "\w+_edits"|from "\w+_edited_values"|from notes|select "id" as id from "teams") where $|where job\.$|^working all of\s+select "\w+_id" as id, field/,
+      /(from "\w+_edits"|from "\w+_edited_values"|from notes|select "id" as id from "teams") where $|where job\.$|^working all of\s+select ("\w+_id" as id, field|job\.id)/,
   },
   {
     reason: 'the records with activity were found or created within the organization',
