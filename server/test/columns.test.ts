@@ -157,7 +157,6 @@ const tablesWithOptionalOrganization = ['mails']
 test.each(tables)('the columns of %s are nullable exactly where their fields are', async (table, resource) => {
   const required = new Map((await columnsOf(table)).map((column) => [column.name, column.required]))
   for (const [name, { nullable, computed, list }] of Object.entries(resource.fields)) {
-    // The column of a list is null while the field with the primary address says everything.
     if (computed === undefined) expect([name, required.get(columnOf(name))]).toEqual([name, !nullable && !list])
   }
   expect([table, required.get('organization_id')]).toEqual([table, !tablesWithOptionalOrganization.includes(table)])

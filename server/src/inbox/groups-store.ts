@@ -109,7 +109,7 @@ export async function countGroups({ organization, query }: Transaction, groupIds
     where entry.organization_id = ${organization} and entry.id = members.group_id`)
 }
 
-/** Shows the notifications of these groups (uuids) once more, in the place of those before. */
+/** Sends the notifications of these groups (uuids) once more; browsers replace the earlier ones. */
 export async function announceAgain({ organization, query }: Transaction, groupIds: readonly string[]): Promise<void> {
   if (groupIds.length === 0) return
   await query(sql`

@@ -164,7 +164,7 @@ test('an entry continues with the other records when its own is purged', async (
   await until('nothing is left', async () => (await storedOf(anna)).length === 0)
 })
 
-test('what joins a group after its notification is announced in the place of that', async () => {
+test('what joins a group after its notification is announced by one that replaces it', async () => {
   const { owner, anna } = await newPair()
   const browser = pushService.newBrowser()
   await anna.call('GET', '/v5/inbox/push-key')

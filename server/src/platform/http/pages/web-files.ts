@@ -89,7 +89,7 @@ function formsOf(compressed: Buffer): WebFile['content'] {
   return async (coding) => (coding === 'br' ? compressed : coding === 'gzip' ? gzipped() : plain())
 }
 
-/** Keeps the result; after a failure it is made again. */
+/** Keeps the result; after a failure, the next caller tries again. */
 function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let made: Promise<Result> | undefined
   const forget = (error: unknown) => {
