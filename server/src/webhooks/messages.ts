@@ -36,7 +36,7 @@ export class Messages {
   readonly #options: MessagesOptions
   /** By organization and event (uuids), oldest first. */
   readonly #recent = new Map<string, { composed: Promise<Composed>; until: number }>()
-  #forgetting: NodeJS.Timeout | undefined
+  #isForgetting = false
 
   constructor(options: MessagesOptions) {
     this.#options = options
@@ -96,9 +96,10 @@ export class Messages {
 
   /** Also in a process that sends nothing more, memory keeps no values for longer than they are used. */
   #forgetInTime(): void {
-    if (this.#recent.size === 0) return
-    this.#forgetting ??= setTimeout(() => {
-      this.#forgetting = undefined
+    if (this.#isForgetting || this.#recent.size === 0) return
+    this.#isForgetting = true
+    setTimeout(() => {
+      this.#isForgetting = false
       for (const [key, { until }] of this.#recent) if (until <= performance.now()) this.#recent.delete(key)
       this.#forgetInTime()
     }, reuse).unref()
