@@ -39,7 +39,7 @@ browserTest('a job is added with a company, shown on both pages, changed and del
   await edit.getByLabel('Current job').uncheck()
   await edit.getByLabel(/^End/).fill('2020-01')
   await edit.getByRole('button', { name: 'Save' }).click()
-  await edit.getByText(/earlier than start/i).waitFor()
+  await edit.getByText(/end cannot be before the start/i).waitFor()
   await edit.getByLabel(/^End/).fill('2022-05')
   await edit.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Mar 2021 – May 2022').waitFor()
