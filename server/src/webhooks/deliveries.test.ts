@@ -157,6 +157,16 @@ test('a receiver that does not answer delays nobody, and has four requests at mo
   await quick.close()
 })
 
+test('while an attempt hangs, up to three more begin when they become due', async () => {
+  const { call, receiver } = hooked
+  receiver.answer = () => undefined
+  await newContact(call)
+  await receiver.count(1)
+  for (let index = 0; index < 4; index++) await newContact(call)
+  await receiver.count(4)
+  expect(receiver.mostAtOnce).toBe(4)
+})
+
 test('what is paused is sent once it continues', async () => {
   const { call, receiver, path } = hooked
   await call('PATCH', path, { body: { status: 'paused' } })

@@ -1,3 +1,4 @@
+import { pause } from '../platform/background/loop.ts'
 import type { Database, Transaction } from '../platform/database/database.ts'
 import type { Egress } from '../platform/egress/egress.ts'
 import { isTransient } from '../platform/database/failures.ts'
@@ -26,7 +27,7 @@ import { openHeaders, openSecret } from './secrets-store.ts'
 export const maxConcurrent = 4
 /** Deliveries that are claimed at once, so that a quick receiver does not wait for the database. */
 const batchSize = 32
-/** Milliseconds after which results are stored, however few: the lease is renewed then. */
+/** Milliseconds after which results are stored and more is claimed, however few: the lease is renewed then. */
 const maxSilence = 2000
 /** Milliseconds after which the webhook is given back, so that others get their turn. */
 const maxDuration = 15_000
@@ -89,11 +90,15 @@ export class Session {
       const isOpen = await this.#exchange()
       if (!isOpen) return
       this.#start()
+      const waiting = new AbortController()
+      // Attempts that hang must not keep the others of the four from what becomes due meanwhile.
+      const silence = pause(maxSilence, waiting.signal).then(() => 'silent')
       // A quick receiver fills several results into one transaction.
       while (this.#inProgress.size > 0) {
-        await Promise.race(this.#inProgress)
-        if (this.#hasResults) break
+        const ended = await Promise.race([...this.#inProgress, silence])
+        if (ended === 'silent' || this.#hasResults) break
       }
+      waiting.abort()
     }
   }
 
