@@ -187,7 +187,13 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await setDeliveryState(service, id, deliveryCount++)
     return id
   },
-  [stageMoves.table]: async ({ organization: { call }, references }, dealId) => {
+  [stageMoves.table]: async ({ service, organization: { call }, references }, dealId = '') => {
+    // Each stage for another time, however quickly the moves are made.
+    await service.database.crossTenantQuery(
+      'check the database',
+      sql`update deals set stage_changed_at = now() - make_interval(secs => ${60 * ++moveCount})
+        where id = ${decodeId('del', dealId)}::uuid`,
+    )
     const { body: deal } = await call('GET', `/v5/deals/${dealId}`)
     const stageId = idsOf(references, 'stg').find((id) => id !== deal.stageId)
     await call('PATCH', `/v5/deals/${dealId}`, { body: { stageId } })
@@ -208,6 +214,7 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
 }
 
 let deliveryCount = 0
+let moveCount = 0
 
 /** As if the attempts of a delivery had ended in one way or another. */
 const setDeliveryState = ({ database }: TestService, id: string, index: number): Promise<object[]> =>
