@@ -78,7 +78,7 @@ function companyOf({ state }: Draft, { organization }: JsonObject, employer: Pus
     : {}
 }
 
-/** A name without case, accents and repeated spaces; undefined if there is none. */
+/** A name without case, accents and repeated spaces; undefined if nothing is left of it. */
 const comparable = (name: JsonValue | undefined): string | undefined =>
   typeof name === 'string'
     ? name
