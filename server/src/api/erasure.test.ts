@@ -288,14 +288,14 @@ test('nothing of another organization that knows the same person changes', async
   }
   const rowsOf = async (one: TestOrganization) =>
     (await rowsWith(service.database, [word])).filter((row) => row.includes(decodeId('org', one.organizationId) ?? ''))
-  // Those of both would be more than are read of a table.
-  const count = async (one: TestOrganization) => new Set((await rowsOf(one)).map((row) => row.split(':')[0])).size
-  const before = await count(theirs)
-  expect(before).toBeGreaterThan(8)
+  // Tables, not rows: a few rows are read of each table. More are found afterwards if ours hid theirs.
+  const tablesOf = async (one: TestOrganization) => new Set((await rowsOf(one)).map((row) => row.split(':')[0]))
+  const before = await tablesOf(theirs)
+  expect(before.size).toBeGreaterThan(8)
   const [{ id }] = (await call('GET', `/v5/contacts?email=${email}`)).body
   expect((await erase(id)).status).toBe(204)
   expect(await rowsOf(organization)).toEqual([])
-  expect(await count(theirs)).toBe(before)
+  expect([...(await tablesOf(theirs))]).toEqual(expect.arrayContaining([...before]))
 })
 
 test('the suggestion that made a contact goes with it, also the stored response of accepting it', async () => {

@@ -144,9 +144,9 @@ function useRemove(webhook: Webhook): () => Promise<void> {
   const restore = () =>
     void act(() => send('POST', `${own}/restore`), { refresh: ['webhooks'], done: common('undone') })
   const remove = async () => {
-    await send('DELETE', own)
-    // Only after the page is left: it would fetch the deleted webhook.
+    // First, because this page refetches the webhook every two seconds: it would miss the deleted one.
     await navigate({ to: '/settings/$section', params: { section }, search: {} })
+    await send('DELETE', own)
   }
   return () => act(remove, { refresh: ['webhooks'], done: t('deleted', { name: nameOf(webhook) }), undo: restore })
 }
