@@ -38,7 +38,7 @@ browserTest("a record's two columns have the same spacing at any width as on a d
     await resize(page, width)
     const spaces = () => page.evaluate<{ gap: number; lowest: number }>(recordSpaces)
     // The page measures itself after a resize, and the parts that are loaded later move what is below them.
-    await expect.poll(async () => (await spaces()).gap, `below the head at ${width}`).toBeGreaterThanOrEqual(16)
-    await expect.poll(async () => (await spaces()).lowest, `of a property at ${width}`).toBeLessThan(44)
+    await expect.poll(async () => (await spaces()).gap, { message: `below the head at ${width}` }).toBeGreaterThanOrEqual(16)
+    await expect.poll(async () => (await spaces()).lowest, { message: `of a property at ${width}` }).toBeLessThan(44)
   }
 })

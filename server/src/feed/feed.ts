@@ -59,13 +59,22 @@ export class Feed {
     this.presence = new PresenceWatch(options)
     this.#database = database
     this.notices = notices
-    const onError = (error: unknown) => {
-      if (!isTransient(error)) log.error(errorForLog(error), 'feed: looking for events failed')
-    }
-    const loop = (run: () => Promise<number>) => startLoop({ ready, retryMilliseconds: 1000, onError, run })
-    this.#looking = loop(() => this.#look())
-    this.#checking = loop(() => this.#checkCredentials())
-    this.#noticing = loop(() => this.#notice())
+    const onError = (error: unknown) => log.error(errorForLog(error), 'feed: looking for events failed')
+    const loop = (interval: number, run: () => Promise<number>) =>
+      startLoop({
+        ready,
+        retryMilliseconds: 1000,
+        onError,
+        run: () =>
+          run().catch((error: unknown) => {
+            // A lost database session delays nobody longer than until the next poll.
+            if (isTransient(error)) return interval
+            throw error
+          }),
+      })
+    this.#looking = loop(lookInterval, () => this.#look())
+    this.#checking = loop(credentialInterval, () => this.#checkCredentials())
+    this.#noticing = loop(noticeInterval, () => this.#notice())
   }
 
   /** True if the service stops: nobody may wait any longer. */
