@@ -1,4 +1,4 @@
-import type { Transaction } from '../platform/database/database.ts'
+import type { Connection, Transaction } from '../platform/database/database.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import { encodeId, newId } from '../platform/model/ids.ts'
 import { identifier, raw, sql } from '../platform/model/sql.ts'
@@ -121,9 +121,11 @@ export async function deleteAnswersAbout(db: Transaction, eventIds: readonly str
       and (status = 'delivering' or strpos(attempts::text, '"answer"') > 0)`)
 }
 
-/** The same of these deliveries (uuids), as far as their records are erased. The transaction has changed and locked them before. */
-export async function deleteAnswersOfErased(db: Transaction, ids: readonly string[]): Promise<void> {
-  const { organization, query } = db
+/** Those of these deliveries (uuids) whose records are erased. */
+export async function findErased(
+  { organization, query }: Connection,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
   // A transaction that erases may have begun before the delivery was stored.
   const erased = await query<{ id: string }>(sql`
     select delivery.id from webhook_deliveries delivery
@@ -134,10 +136,16 @@ export async function deleteAnswersOfErased(db: Transaction, ids: readonly strin
         or exists (select from contacts contact
           where contact.organization_id = ${organization} and contact.id = substr(delivery.record_id, 5)::uuid
             and contact.erased_at is not null))`)
-  if (erased.length === 0) return
-  await query(sql`
+  return new Set(erased.map(({ id }) => id))
+}
+
+/** The same of these deliveries (uuids), as far as their records are erased. The transaction has changed and locked them before. */
+export async function deleteAnswersOfErased(db: Transaction, ids: readonly string[]): Promise<void> {
+  const erased = await findErased(db, ids)
+  if (erased.size === 0) return
+  await db.query(sql`
     update webhook_deliveries set attempts = ${withoutAnswers}
-    where organization_id = ${organization} and id = any(${erased.map(({ id }) => id)}::uuid[])`)
+    where organization_id = ${db.organization} and id = any(${[...erased]}::uuid[])`)
 }
 
 /** The same of test events about these records (uuids). */

@@ -4,6 +4,7 @@ import type { Connection, Database } from '../platform/database/database.ts'
 import { encodeId } from '../platform/model/ids.ts'
 import type { JsonObject } from '../platform/model/json.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
+import { findErased } from './delivery-store.ts'
 import type { ClaimedDelivery } from './dispatch-store.ts'
 import { composeMessage, type Message } from './message.ts'
 import { findEmptied, readEvents, readObjects, type SentEvents } from './message-store.ts'
@@ -57,6 +58,26 @@ export class Messages {
       return { message: composed.get(delivery.eventId) }
     }
     return Promise.all(deliveries.map(ofOne))
+  }
+
+  /**
+   * The messages of deliveries that have waited, by delivery (uuid): composed again, without values, if the person was erased
+   * meanwhile. Those whose events are no longer stored are missing.
+   */
+  async refresh(
+    organizationId: string,
+    waiting: readonly (ClaimedDelivery & { message: Message })[],
+  ): Promise<ReadonlyMap<string, Message>> {
+    const ids = waiting.map(({ id }) => id)
+    const erased = await findErased(this.#options.database.reader(webhookActor(organizationId)), ids)
+    const gone = waiting.filter(({ id }) => erased.has(id))
+    const again = await this.#composeNew(organizationId, gone)
+    return new Map(
+      waiting.flatMap((one): [string, Message][] => {
+        const message = erased.has(one.id) ? again.get(one.eventId) : one.message
+        return message ? [[one.id, message]] : []
+      }),
+    )
   }
 
   /** What was composed a moment ago, unless its event has lost its values since: that of an erased person must not be sent. */

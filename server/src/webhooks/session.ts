@@ -32,6 +32,8 @@ const maxSilence = 2000
 /** Milliseconds after which the webhook is given back, so that others get their turn. */
 const maxDuration = 15_000
 
+const notStored = 'the event is no longer stored'
+
 export interface SessionContext {
   database: Database
   secret: Secret
@@ -73,6 +75,9 @@ export class Session {
   readonly #started = performance.now()
   #exchanged = 0
   readonly #waiting: Prepared[] = []
+  /** Those of them (uuids) that were composed just now. */
+  readonly #fresh = new Set<string>()
+  #isRefreshing = false
   readonly #inProgress = new Set<Promise<void>>()
   #tried: Tried[] = []
   #target: Target | undefined
@@ -90,6 +95,7 @@ export class Session {
       const isOpen = await this.#exchange()
       if (!isOpen) return
       this.#start()
+      this.#fresh.clear()
       const waiting = new AbortController()
       // Attempts that hang must not keep the others of the four from what becomes due meanwhile.
       const silence = pause(maxSilence, waiting.signal).then(() => 'silent')
@@ -123,17 +129,44 @@ export class Session {
   }
 
   #start(): void {
-    while (!this.#isEnding && this.#inProgress.size < this.#limit) {
-      const next = this.#waiting.shift()
-      if (!next || !this.#target) return
-      const sending = this.#send(next, this.#target).finally(() => {
+    if (this.#isEnding) {
+      for (const { id, tries } of this.#waiting.splice(0)) this.#tried.push(withoutAttempt({ id, tries }, 0))
+      return
+    }
+    // One look at a time: attempts that end meanwhile make the next one worth more.
+    if (!this.#target || this.#isRefreshing) return
+    const [target, next] = [this.#target, this.#waiting.splice(0, Math.max(0, this.#limit - this.#inProgress.size))]
+    const isFresh = next.every(({ id }) => this.#fresh.has(id))
+    const refreshed = isFresh ? undefined : this.#refresh(next)
+    for (const delivery of next) {
+      const sent = refreshed
+        ? refreshed.then((found) => this.#sendFound(delivery, found, target))
+        : this.#send(delivery, target)
+      const sending = sent.finally(() => {
         this.#inProgress.delete(sending)
         this.#start()
       })
       this.#inProgress.add(sending)
     }
-    if (!this.#isEnding) return
-    for (const { id, tries } of this.#waiting.splice(0)) this.#tried.push(withoutAttempt({ id, tries }, 0))
+  }
+
+  /** What these say by now, because an erased person must not be sent; undefined if the database does not answer. */
+  async #refresh(next: readonly Prepared[]): Promise<ReadonlyMap<string, Message> | undefined> {
+    this.#isRefreshing = true
+    try {
+      return await this.#context.messages.refresh(this.#lease.organizationId, next)
+    } catch {
+      return undefined
+    } finally {
+      this.#isRefreshing = false
+      this.#start()
+    }
+  }
+
+  async #sendFound(delivery: Prepared, found: ReadonlyMap<string, Message> | undefined, target: Target): Promise<void> {
+    const message = found?.get(delivery.id)
+    if (message) await this.#send({ ...delivery, message }, target)
+    else this.#tried.push(found ? skipped(delivery.id, notStored) : withoutAttempt(delivery, 1))
   }
 
   async #send({ message, ...delivery }: Prepared, target: Target): Promise<void> {
@@ -219,8 +252,10 @@ export class Session {
     const composed = await this.#context.messages.compose(this.#lease.organizationId, claimed)
     claimed.forEach((delivery, index) => {
       const message = composed[index]?.message
-      if (message) this.#waiting.push({ ...delivery, message })
-      else this.#tried.push(skipped(delivery.id, 'the event is no longer stored'))
+      if (message) {
+        this.#waiting.push({ ...delivery, message })
+        this.#fresh.add(delivery.id)
+      } else this.#tried.push(skipped(delivery.id, notStored))
     })
   }
 }

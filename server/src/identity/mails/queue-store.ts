@@ -62,6 +62,26 @@ export async function lockMail(
   return row
 }
 
+/**
+ * Whether a record that the mail names is erased. Erasing deletes such mails, but not one whose transaction had read the title
+ * and was not committed yet.
+ */
+export async function namesErased(
+  db: CrossTenantConnection,
+  { organizationId, facts }: Pick<QueuedMail, 'organizationId' | 'facts'>,
+): Promise<boolean> {
+  const ids = [...JSON.stringify(facts).matchAll(/_([0-9a-f]{32})/g)].map(([, id]) => id)
+  if (organizationId === null || ids.length === 0) return false
+  const [found] = await db.query<{ isErased: boolean }>(sql`
+    select exists (
+        select from events
+        where organization_id = ${organizationId}::uuid and record_id = any(${ids}::uuid[]) and kind = 'erased')
+      or exists (
+        select from contacts
+        where organization_id = ${organizationId}::uuid and id = any(${ids}::uuid[]) and erased_at is not null) as "isErased"`)
+  return found?.isErased ?? false
+}
+
 /** The composed mail, to be stored. */
 export interface ComposedMail {
   recipient: string

@@ -19,6 +19,7 @@ import {
   storeComposed,
   markSent,
   markUnsent,
+  namesErased,
   type QueuedMail,
 } from './queue-store.ts'
 import { type OutgoingMail, SendError, type Transport } from './transport.ts'
@@ -178,6 +179,10 @@ function prepare(context: Context, claimed: ClaimedMail): Promise<OutgoingMail |
   return database.crossTenantTransaction('send mails', async (db) => {
     const mail = await lockMail(db, claimed, recentSeconds)
     if (!mail) return undefined
+    if (await namesErased(db, mail)) {
+      await endMail(db, mail.id, { status: 'dropped', reason: 'it names a person who was erased' })
+      return undefined
+    }
     const stored = mail.bodySealed ? openBody(secret, mail.id, mail.bodySealed) : undefined
     if (stored && mail.isRecent && transport)
       return outgoing(
