@@ -226,10 +226,20 @@ test('erasing is audited without values, is repeated by its key, and finds nothi
   expect([first.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([204, 204, 'true'])
   expect((await erase(id)).status).toBe(404)
   expect((await erase('con_00000000000000000000000000000000')).status).toBe(404)
+  const bySession: Call = (method, path, options = {}) =>
+    service.anonymous(method, path, {
+      ...options,
+      headers: { authorization: `Bearer ${organization.accessToken}`, ...options.headers },
+    })
+  // An Idempotency-Key belongs to its credential.
+  expect((await bySession('POST', `/v5/contacts/${id}/erase`, { headers })).status).toBe(404)
   const events = (await call('GET', '/v5/audit-log?filter.action.equals=contact.erased')).body
   expect(events).toHaveLength(1)
   expect(events[0]).toMatchObject({ recordType: 'contact', recordId: id })
   expect(JSON.stringify(events)).not.toContain(word)
+  const other = await created(call, '/v5/contacts', { name: word })
+  const repeat = () => bySession('POST', `/v5/contacts/${other.id}/erase`, { headers })
+  expect([(await repeat()).status, (await repeat()).status]).toEqual([204, 204])
 })
 
 test('a deleted contact can be erased, and the same address makes a new contact afterwards', async () => {
