@@ -34,6 +34,17 @@ test('addresses are merged unless two people have chosen different primary ones'
   expect(mergeLists([], [firstA], [firstB])).toBeUndefined()
 })
 
+test('that mails to an address were returned is no change of another person', () => {
+  const [a, b] = ['a', 'b'].map((address) => ({ address, kind: null, primary: address === 'a', bouncedAt: null }))
+  const returned = { ...a, bouncedAt: '2026-11-28T00:00:00.000Z' }
+  const ofWork = { ...a, kind: 'work' }
+  expect(mergeLists([a], [ofWork], [returned])).toEqual([{ ...returned, kind: 'work' }])
+  expect(mergeLists([returned], [{ ...returned, kind: 'work' }], [a])).toEqual([ofWork])
+  expect(mergeLists([a], [a, b], [returned])).toEqual([returned, b])
+  expect(mergeLists([a, b], [{ ...b, primary: true }], [returned, b])).toEqual([{ ...b, primary: true }])
+  expect(mergeLists([a], [ofWork], [{ ...returned, kind: 'personal' }])).toBeUndefined()
+})
+
 test('values of other types are not merged', () => {
   expect(mergeLists('a', 'b', 'c')).toBeUndefined()
   expect(mergeLists(['a'], 'a', ['a', 'b'])).toBeUndefined()

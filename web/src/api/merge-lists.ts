@@ -11,7 +11,14 @@ type Items = ReadonlyMap<string, unknown>
 
 const byIdentity = (items: readonly unknown[]): Items => new Map(items.map((item) => [identityOf(item), item]))
 
-const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+/** Only the service says of an address whether mails were returned: that is nobody's change. */
+const isEqual = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(withReturnsOf(undefined, one)) === JSON.stringify(withReturnsOf(undefined, other))
+
+const withReturnsOf = (present: unknown, item: unknown): unknown =>
+  typeof item === 'object' && item !== null && 'bouncedAt' in item
+    ? { ...item, bouncedAt: (Object(present) as { bouncedAt?: unknown }).bouncedAt }
+    : item
 
 /**
  * Merges a list that two people have changed, item by item: keeps what either added and drops what either removed.
@@ -28,7 +35,7 @@ export function mergeLists(before: unknown, mine: unknown, theirs: unknown): rea
       // Removed here, but changed by the other person.
       if (!isEqual(old, item)) return undefined
     } else if (changed === undefined || isEqual(changed, item) || isEqual(changed, old)) merged.push(item)
-    else if (isEqual(item, old)) merged.push(changed)
+    else if (isEqual(item, old)) merged.push(withReturnsOf(item, changed))
     else return undefined
   }
   for (const [identity, item] of own) {
