@@ -1,4 +1,5 @@
 import createClient from 'openapi-fetch'
+import { followDeletion, noSuchRecord, readUnlessDeleted } from './deletions.ts'
 import { ApiError } from './error.ts'
 import type { components, paths } from './openapi.d.ts'
 import { rememberWrite } from './own-writes.ts'
@@ -57,16 +58,17 @@ function addressOf(path: string, query?: URLSearchParams): string {
   return `${apiOrigin}${path}${query && query.size > 0 ? `?${query}` : ''}`
 }
 
-const noSuchRecord = { code: 'not_found', message: 'Not found', description: 'There is no record with this id.' }
-
 /** Changes that were sent and have no response yet. */
 export const unanswered = new Set<Promise<unknown>>()
 
 /** Calls a path that is known only from the schema of the resources; throws `ApiError` if the request is refused. */
 export function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
+  if (method === 'GET')
+    return readUnlessDeleted(path, options.signal, (signal) => request<T>(method, path, { ...options, signal }))
   const answer = request<T>(method, path, options)
   if (isWrite(method, path)) {
     unanswered.add(answer)
+    followDeletion(method, path, answer)
     const forget = () => void unanswered.delete(answer)
     answer.then(forget, forget)
   }
@@ -122,22 +124,23 @@ export function nextCursor(link: string | undefined): string | undefined {
 }
 
 /** Polls a path cheaply: the service answers 304 if nothing has changed since `previous`. */
-export async function readIfChanged<T>(
+export const readIfChanged = <T>(
   path: string,
   query: URLSearchParams,
   previous: Answer<T> | undefined,
-  signal: AbortSignal,
-): Promise<Answer<T>> {
-  const headers = new Headers(previous?.etag === undefined ? {} : { 'if-none-match': previous.etag })
-  const response = await authorizedFetch(new Request(addressOf(path, query), { headers, signal }))
-  if (response.status === 304 && previous) return previous
-  if (!response.ok) throw await refusalOf(response)
-  return {
-    body: (await response.json()) as T,
-    etag: response.headers.get('etag') ?? undefined,
-    link: response.headers.get('link') ?? undefined,
-  }
-}
+  whole: AbortSignal,
+): Promise<Answer<T>> =>
+  readUnlessDeleted(path, whole, async (signal) => {
+    const headers = new Headers(previous?.etag === undefined ? {} : { 'if-none-match': previous.etag })
+    const response = await authorizedFetch(new Request(addressOf(path, query), { headers, signal }))
+    if (response.status === 304 && previous) return previous
+    if (!response.ok) throw await refusalOf(response)
+    return {
+      body: (await response.json()) as T,
+      etag: response.headers.get('etag') ?? undefined,
+      link: response.headers.get('link') ?? undefined,
+    }
+  })
 
 /** Calls a route that needs no credential, on this page's own host, where its cookies are. */
 export const sendPublic = <T>(path: string, body?: unknown): Promise<T> => sendToOwnHost(path, body, {})
