@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { createContext, type ReactNode, use, useEffectEvent, useLayoutEffect, useRef, useState } from 'react'
 import { sequenceTimeout } from './keys.tsx'
 
 /** A key such as `?`, a sequence such as `g c`, or a combination such as `Mod+K`. */
@@ -51,7 +51,7 @@ export function ShortcutProvider({ children }: { children: ReactNode }) {
     event.preventDefault()
     found.run()
   })
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [])
@@ -73,14 +73,14 @@ class ShortcutRegistry implements Registry {
   }
 }
 
-/** Registers shortcuts while the component is mounted. */
+/** Registers shortcuts while the component is mounted: before it is painted, so that no key is lost that follows. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const registry = use(Context)
   const latest = useRef(shortcuts)
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = shortcuts
   })
-  useEffect(() => registry?.add(() => latest.current), [registry])
+  useLayoutEffect(() => registry?.add(() => latest.current), [registry])
 }
 
 /** All current shortcuts, for the help and the palette. */
