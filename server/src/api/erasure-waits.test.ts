@@ -89,7 +89,7 @@ test.skipIf(isDistributed())('erasing waits for a worker that claims rows, and d
     request = erase(id)
     await until('the request waits for the worker', async () => {
       const [waiting] = await query(sql`select count(*)::int as count from pg_stat_activity
-        where wait_event_type = 'Lock' and query like '%import_turns%'`)
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%import_turns%'`)
       return waiting.count === 1
     })
     // As a worker does before its claim ends.

@@ -358,7 +358,7 @@ test.skipIf(isDistributed())(
       request = erase(id)
       await until('the request waits for it', async () => {
         const [waiting] = await query(sql`select count(*)::int as count from pg_stat_activity
-        where wait_event_type = 'Lock' and query like '%ctid%from events%'`)
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%ctid%from events%'`)
         return waiting.count === 1
       })
     })

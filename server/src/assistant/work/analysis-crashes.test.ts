@@ -57,14 +57,15 @@ test(
     await addNotes()
     const isStoring = isDistributed()
       ? `citus_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      : `pg_stat_activity where application_name = 'victim' and wait_event_type = 'Lock'`
+      : `pg_stat_activity where datname = current_database() and application_name = 'victim' and wait_event_type = 'Lock'`
     await until('the process is storing results', async () => (await count(isStoring)) > 0)
     victim.signal('SIGKILL')
     await victim.ended
     await client.query('rollback')
     await until(
       'its transactions have ended',
-      async () => (await count(`pg_stat_activity where application_name = 'victim'`)) === 0,
+      async () =>
+        (await count(`pg_stat_activity where datname = current_database() and application_name = 'victim'`)) === 0,
     )
     expect(await count('note_analyses')).toBe(notes)
     expect(await count(leases)).toBeGreaterThan(0)

@@ -103,7 +103,8 @@ async function createDuring(statement: string): Promise<Awaited<ReturnType<typeo
   // It has to wait for the lock.
   for (let waiting = 0; waiting === 0; await delay(20)) {
     const { rows } = await client.query<{ count: number }>(
-      `select count(*)::integer as count from pg_locks where not granted and pid <> pg_backend_pid()`,
+      `select count(*)::integer as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
     )
     waiting = rows[0]?.count ?? 0
   }
