@@ -128,7 +128,13 @@ async function send(exchange: Exchange, response: RouteResponse): Promise<void> 
 function sendStream({ request, reply, requestContext }: Exchange, { status }: RouteResponse, stream: Readable): void {
   requestContext.streamedAt = performance.now()
   reply.code(status).header('connection', 'close')
-  if (request.method !== 'HEAD') return void reply.send(stream)
+  if (request.method !== 'HEAD') {
+    const { socket } = request.raw
+    // There is no end to wait for: a client that closes its half of the connection has left. A silent stream would learn
+    // of it only when it writes again.
+    socket.once('end', () => socket.destroy())
+    return void reply.send(stream)
+  }
   stream.destroy()
   void reply.send()
 }
