@@ -117,7 +117,7 @@ export default defineConfig({
       ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts']),
     ],
     globalSetup: ['server/test/global-setup.ts'],
-    setupFiles: ['server/test/inspect-statements.ts'],
+    setupFiles: ['server/test/inspect-statements.ts', 'server/test/property-seed.ts'],
     pool: 'forks',
     // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
     isolate: false,

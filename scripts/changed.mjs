@@ -5,7 +5,12 @@ import { dirname, join } from 'node:path'
 import { root } from './run.mjs'
 
 /** Loaded in or before every test: a change there, or in what they import, concerns all tests. */
-const loadedAlways = ['vitest.config.ts', 'server/test/global-setup.ts', 'server/test/inspect-statements.ts']
+const loadedAlways = [
+  'vitest.config.ts',
+  'server/test/global-setup.ts',
+  'server/test/inspect-statements.ts',
+  'server/test/property-seed.ts',
+]
 /** Loaded with them for the names of the tables only: its modules concern the tests that import them. */
 const listOfTables = 'server/src/places.ts'
 

@@ -13,6 +13,7 @@ const code = new Map(
     'server/test/memory-folder.ts': '',
     'server/test/global-setup.ts': `import { migrate } from '../src/platform/migrate.ts'`,
     'server/test/inspect-statements.ts': '',
+    'server/test/property-seed.ts': '',
     'server/src/platform/migrate.ts': '',
     'server/src/platform/sql.ts': '',
     'server/src/platform/unused.ts': '',
