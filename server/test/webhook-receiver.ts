@@ -23,14 +23,14 @@ export class Receiver {
   answer: Answer = (response) => void response.writeHead(204).end()
   /** The most requests that were in progress at once. */
   mostAtOnce = 0
-  #atOnce = 0
+  atOnce = 0
   readonly #server: Server
 
   constructor() {
     this.#server = createServer((request, response) => {
-      this.#atOnce += 1
-      this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce)
-      response.once('close', () => (this.#atOnce -= 1))
+      this.atOnce += 1
+      this.mostAtOnce = Math.max(this.mostAtOnce, this.atOnce)
+      response.once('close', () => (this.atOnce -= 1))
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {

@@ -68,9 +68,9 @@ test('forty deals that somebody hands over are one entry, one line of the digest
 
   const path = `/deals?filter.ownerId.equals=${anna.userId}&view=table`
   const says = '40 deals were assigned to you'
-  const { message } = (await browser.count(1))[0] ?? {}
-  // It waits until no more follow for a moment.
-  expect(message).toMatchObject({ title: expect.stringMatching(/^[0-9]+ deals were assigned to you$/), path })
+  // It waits until no more follow for a moment. On a busy machine, some may follow later, and replace it.
+  await until('the notification names all', () => browser.received.at(-1)?.message.title === says)
+  expect(browser.shown).toMatchObject([{ title: says, path }])
   const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1000)
   const digests = await sendDigests(service.database, uuidOf(owner.organizationId), {
     now: tomorrow,
@@ -82,7 +82,6 @@ test('forty deals that somebody hands over are one entry, one line of the digest
   expect(mail.subject).toBe('New in your inbox: 1')
   expect(mail.text).toContain(`${says}:\nhttps://crm.example.com${path}\n`)
   expect(mail.links).toHaveLength(3)
-  expect(browser.received).toHaveLength(1)
 })
 
 test('what others do, what is of another kind, and what follows what is read is another entry', async () => {
@@ -176,6 +175,9 @@ test('what joins a group after its notification is announced by one that replace
   }
   await assign('Engine')
   const [first] = await browser.count(1)
+  // As if it had followed at once: the notification may have taken longer than a group waits.
+  const move = sql`update inbox_entries set grouped_at = now() where user_id = ${uuidOf(anna.userId)}::uuid`
+  await mailed.service.database.crossTenantQuery('check the database', move)
   await assign('Boat')
   const [, second] = await browser.count(2)
   expect([first?.message.title, second?.message.title]).toEqual([

@@ -83,6 +83,7 @@ test('after ten failures, one delivery a minute is tried, until one succeeds', a
   expect(receiver.received.length).toBe(tried)
   await pass(service, 21)
   await attempts(tried + 1)
+  await until('nothing is in progress', async () => (await count('delivering')) === 0)
   await sendAllThatIsDue(owner.call)
   expect(receiver.received.length).toBe(tried + 1)
   receiver.answer = answerWith(200)
