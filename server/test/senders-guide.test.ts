@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../lab/shared/free-port.ts'
 import { chromium, launchChromium } from './chromium.ts'
 import { until } from './processes.ts'
 import { newImport, type TestImport } from './pushes.ts'
@@ -134,11 +135,7 @@ test('the relay translates Tally and Typeform once, and answers so that they rep
   const file = join(folder, 'relay.mjs')
   writeFileSync(file, codeOf('relay.mjs', ''))
   const secret = 'signing secret'
-  // A free port, as nothing else takes it meanwhile.
-  const probe = createServer()
-  await once(probe.listen(0, '127.0.0.1'), 'listening')
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
+  const port = await freePort()
   const env = { ...process.env, TRIGGER_URL: urlOf(target), SIGNING_SECRET: secret, PORT: String(port) }
   const relay = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   try {

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../lab/shared/free-port.ts'
 import { signedHeaders } from '../src/webhooks/message.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -79,11 +79,3 @@ test.for(receivers)(
     }
   },
 )
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
