@@ -49,17 +49,20 @@ test('a thread reads notes like the rules in this one, which continues meanwhile
   const text = `Please call me on 3 December at 15:00. ${'Passt es am 7. Dezember um 15 Uhr? '.repeat(200)}`
   const note = { organizationId: '', text }
   await analyse(note, facts, signal)
-  let turns = 0
-  let isDone = false
-  const analysing = analyse(note, facts, signal).finally(() => (isDone = true))
-  while (!isDone) {
-    await setImmediate()
-    turns++
-  }
-  // Reading here would take two or three iterations of the event loop.
-  expect(turns).toBeGreaterThan(10)
   const expected = await analyseByRules(note, facts, signal)
-  expect({ ...(await analysing), latencyMs: 0 }).toEqual({ ...expected, latencyMs: 0 })
+  let turns = 0
+  // Reading here would take two or three iterations of the event loop. A busy machine may let only the thread run.
+  for (let attempt = 0; attempt < 5 && turns <= 10; attempt++) {
+    turns = 0
+    let isDone = false
+    const analysing = analyse(note, facts, signal).finally(() => (isDone = true))
+    while (!isDone) {
+      await setImmediate()
+      turns++
+    }
+    expect({ ...(await analysing), latencyMs: 0 }).toEqual({ ...expected, latencyMs: 0 })
+  }
+  expect(turns).toBeGreaterThan(10)
 })
 
 test.each(['exit', 'hang', 'use memory', 'fail'])(

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { processorTime } from '../../../../test/processor-time.ts'
 import { maxTextLength } from '../analysis.ts'
 import { factsFor } from '../evaluation/labels.ts'
 import { verify } from '../verify.ts'
@@ -6,16 +7,9 @@ import { interpret } from './rules.ts'
 
 const facts = factsFor('Europe/Berlin')
 
-/** Milliseconds of the processor to read a note: the fewest of several times, and not those of other processes. */
-function timeOf(text: string): number {
-  const times = Array.from({ length: 5 }, () => {
-    const began = process.cpuUsage()
-    verify(interpret(text, facts).interpretation, { organizationId: '', text }, facts)
-    const { user, system } = process.cpuUsage(began)
-    return (user + system) / 1000
-  })
-  return Math.min(...times)
-}
+/** Milliseconds of the processor to read a note. */
+const timeOf = (text: string): number =>
+  processorTime(() => void verify(interpret(text, facts).interpretation, { organizationId: '', text }, facts), 5)
 
 /** Each of these took the square of its length, or more, or is the most that a note of this length can contain. */
 const notes: readonly [string, (length: number) => string][] = [

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { processorTime } from '../../../../test/processor-time.ts'
 import { runsOf, seed } from '../../../../test/seed.ts'
 import { maxTextLength, type Interpretation, type NoteFacts } from '../analysis.ts'
 import { factsFor, readInjections, readNotes } from '../evaluation/labels.ts'
@@ -78,17 +79,9 @@ test('a note takes milliseconds, also one that is written to be slow', () => {
     ...['a', 'a.', 'not ', 'no ', '(((', '@', 'a@', '1', '1 ', '+4', 'ignore ', '. ', '\n', 'im ', 'can we ', 'Aa '],
     ...['on 1 ', 'call me ', 'nicht mehr ', '%41', 'A1a', '<', '-', '"', 'Dr. ', 'the '],
   ].map((unit) => unit.repeat(Math.ceil(maxTextLength / unit.length)).slice(0, maxTextLength))
-  // Processor time, because other tests share the machine.
-  const timeOf = (text: string) => {
-    const began = process.cpuUsage()
-    interpret(text, facts)
-    const { user, system } = process.cpuUsage(began)
-    return (user + system) / 1000
-  }
-  for (const text of slowest) timeOf(text)
+  const timeOf = (text: string) => processorTime(() => void interpret(text, facts))
   // Usual long texts take a tenth of it, a quadratic expression far longer.
   for (const text of slowest) expect([text.slice(0, 20), timeOf(text) < 150]).toEqual([text.slice(0, 20), true])
-  for (const { text } of notes) timeOf(text)
   const times = notes.map(({ text }) => timeOf(text)).sort((one, other) => one - other)
   expect(times[Math.floor(times.length / 2)]).toBeLessThan(5)
 })
