@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { least } from '../../../test/least.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import { serviceActor } from '../model/caller.ts'
@@ -94,10 +94,13 @@ const backends = async (condition = 'true') => {
 
 test('reads of one turn of the event loop are sent in one write for each shared connection', async () => {
   const database = await open({ shared: 2 })
-  writes = 0
   const values = Array.from({ length: 16 }, (_, index) => `value ${index}`)
-  expect(await Promise.all(values.map((value) => read(database, value)))).toEqual(values)
-  expect(writes).toBe(2)
+  // On a busy machine, some may take so long that they are sent again, on other connections.
+  await until('they are sent in two writes', async () => {
+    writes = 0
+    expect(await Promise.all(values.map((value) => read(database, value)))).toEqual(values)
+    return writes === 2
+  })
 })
 
 test('more reads than the shared connections should have at a time use other connections', async () => {
@@ -151,17 +154,21 @@ test('a read that cannot be sent fails alone', async () => {
 
 test('reads that each take a little do not hold up those of another organization', async () => {
   const database = await open({ size: 8, limitConcurrency: true })
-  let finished = 0
-  const many = Array.from({ length: 30 }, () => sleep(database, 0.08).then(() => finished++))
-  expect(await read(database, 'other', 'other', undefined, otherId)).toBe('other')
-  expect(finished).toBeLessThan(15)
-  await Promise.all(many)
+  const before = await least(14, async () => {
+    let finished = 0
+    const many = Array.from({ length: 30 }, () => sleep(database, 0.08).then(() => finished++))
+    expect(await read(database, 'other', 'other', undefined, otherId)).toBe('other')
+    const then = finished
+    await Promise.all(many)
+    return then
+  })
+  expect(before).toBeLessThan(15)
 })
 
 test('reads that were sent again do not also run one after the other on the shared connection', async () => {
   const database = await open({ size: 9 })
   await other.query('create sequence runs')
-  const run = () => read(database, 0.5, 'run', (given) => sql`nextval('runs')::text || pg_sleep(${given}::float8)`)
+  const run = () => read(database, 1, 'run', (given) => sql`nextval('runs')::text || pg_sleep(${given}::float8)`)
   await Promise.all(Array.from({ length: 8 }, run))
   await until('none runs', async () => (await backends(`state = 'active' and query like '%runs%'`)).length === 0)
   const { rows } = await other.query<{ last_value: string }>('select last_value from runs')
@@ -171,14 +178,15 @@ test('reads that were sent again do not also run one after the other on the shar
 
 test('reads after one that takes long are sent again on other connections', async () => {
   const database = await open()
-  let isOver = false
-  const long = sleep(database, 1).finally(() => (isOver = true))
+  await other.query('create table gate ()')
+  await other.query('begin; lock table gate')
+  const long = read(database, 'x', 'pass', (given) => sql`(select count(gate.*) || ${given}::text from gate)`)
   const values = Array.from({ length: 8 }, (_, index) => `value ${index}`)
   const next = Promise.all(values.map((value) => read(database, value)))
   expect(await next).toEqual(values)
   expect(await read(database, 'later')).toBe('later')
-  expect(isOver).toBe(false)
-  expect(await long).toBe('1')
+  await other.query('commit')
+  expect(await long).toBe('0x')
   // The shared connection takes reads again.
   await until('reads share a connection', async () => {
     await Promise.all([read(database, 'one'), read(database, 'two')])
@@ -190,7 +198,7 @@ test('reads after one that takes long are sent again on other connections', asyn
 
 test('a read past its deadline is answered, and its connection replaced', async () => {
   const database = await open({ deadline: 400 })
-  const refused = expect(sleep(database, 1)).rejects.toMatchObject({ status: 503 })
+  const refused = expect(sleep(database, 3)).rejects.toMatchObject({ status: 503 })
   const sleeping: number[] = []
   await until(
     'it is read',
@@ -205,10 +213,11 @@ test('reads whose shared connection is lost are sent again', async () => {
   const database = await open()
   const waiting = sleep(database, 1)
   const next = [read(database, 'one'), read(database, 'two')]
-  await delay(20)
-  await other.query('select pg_terminate_backend(pid) from unnest($1::integer[]) pid', [
-    await backends(`state = 'active' and query like '%pg_sleep%'`),
-  ])
+  await until('it is ended', async () => {
+    const pids = await backends(`state = 'active' and query like '%pg_sleep%'`)
+    await other.query('select pg_terminate_backend(pid) from unnest($1::integer[]) pid', [pids])
+    return pids.length > 0
+  })
   expect(await Promise.all([waiting, ...next])).toEqual(['1', 'one', 'two'])
 })
 
