@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { least } from '../../../test/least.ts'
 import { seed } from '../../../test/seed.ts'
 import { hashPassword, verifyPassword, needsRehash, passwordError } from './passwords.ts'
 
@@ -48,13 +49,17 @@ test('a hash needs rehashing only if its parameters are outdated', async () => {
 })
 
 test('hashing many passwords does not block file reads of the process', async () => {
-  let hashed = 0
-  const all = Promise.all(
-    Array.from({ length: 20 }, () => verifyPassword('any password at all', null, asKnown).then(() => hashed++)),
-  )
-  for (let read = 0; read < 50; read++) await readFile(import.meta.filename)
-  expect(hashed).toBeLessThan(20)
-  await all
+  const hashedMeanwhile = await least(19, async () => {
+    let hashed = 0
+    const all = Promise.all(
+      Array.from({ length: 20 }, () => verifyPassword('any password at all', null, asKnown).then(() => hashed++)),
+    )
+    for (let read = 0; read < 50; read++) await readFile(import.meta.filename)
+    const then = hashed
+    await all
+    return then
+  })
+  expect(hashedMeanwhile).toBeLessThan(20)
 })
 
 test('a password has 12 to 128 characters, regardless of their bytes', async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { makeCertificate } from '../../../test/certificate.ts'
+import { least, timeOf } from '../../../test/least.ts'
 import { startNameServer } from '../../../test/name-server.ts'
 import { parseAllowedHost } from './allow.ts'
 import { createEgress, type Egress } from './egress.ts'
@@ -44,35 +45,46 @@ function egress(options: Partial<Parameters<typeof createEgress>[0]> = {}): Egre
 
 const post = (client: Egress, url: string, group?: string) => client.request(url, { method: 'POST', body: '{}', group })
 
+/** Milliseconds for which a connection without a request is kept, and the addresses of a name. */
+const idleTime = 1000
+
+/** What `work` does within that time, each time with servers and an egress of its own. */
+async function withinIdleTime<Result>(work: () => Promise<Result>): Promise<Result> {
+  const results: Result[] = []
+  await least(idleTime, () => timeOf(async () => results.push(await work())))
+  return results.at(-1) as Result
+}
+
 test('requests of a group share a connection, those of other groups and without one do not', async () => {
-  const { port, sockets } = await serve((request, response) => response.end(request.headers.connection))
-  const client = egress()
-  const url = `http://127.0.0.1:${port}/`
-  for (let count = 0; count < 3; count++) expect((await post(client, url, 'one')).body.toString()).toBe('keep-alive')
-  expect(sockets.length).toBe(1)
-  await post(client, `http://127.0.0.1:${port}/elsewhere`, 'one')
-  expect(sockets.length).toBe(1)
-  await post(client, url, 'two')
-  expect(sockets.length).toBe(2)
-  expect((await post(client, url)).body.toString()).toBe('close')
-  expect(sockets.length).toBe(3)
+  const counts = await withinIdleTime(async () => {
+    const { port, sockets } = await serve((request, response) => response.end(request.headers.connection))
+    const client = egress()
+    const url = `http://127.0.0.1:${port}/`
+    for (let count = 0; count < 3; count++) expect((await post(client, url, 'one')).body.toString()).toBe('keep-alive')
+    const ofOne = sockets.length
+    await post(client, `http://127.0.0.1:${port}/elsewhere`, 'one')
+    const elsewhere = sockets.length
+    await post(client, url, 'two')
+    const ofTwo = sockets.length
+    expect((await post(client, url)).body.toString()).toBe('close')
+    return [ofOne, elsewhere, ofTwo, sockets.length]
+  })
+  expect(counts).toEqual([1, 1, 2, 3])
 })
 
 test('a connection is not used for another name at the same address', async () => {
-  const { port, sockets } = await serve()
-  const server = await startNameServer(() => ({ a: ['127.0.0.1'] }))
-  closers.push(() => server.close())
-  const client = egress()
-  for (const name of ['one.example', 'two.example', 'one.example', 'two.example'])
-    await post(client, `http://${name}:${port}/`, 'group')
-  expect(sockets.length).toBe(2)
+  const { connections, questions } = await withinIdleTime(async () => {
+    const { port, sockets } = await serve()
+    const server = await startNameServer(() => ({ a: ['127.0.0.1'] }))
+    closers.push(() => server.close())
+    const client = egress()
+    for (const name of ['one.example', 'two.example', 'one.example', 'two.example'])
+      await post(client, `http://${name}:${port}/`, 'group')
+    return { connections: sockets.length, questions: server.questions.toSorted() }
+  })
+  expect(connections).toBe(2)
   // A burst asks for the addresses of each name once.
-  expect(server.questions.toSorted()).toEqual([
-    'A one.example',
-    'A two.example',
-    'AAAA one.example',
-    'AAAA two.example',
-  ])
+  expect(questions).toEqual(['A one.example', 'A two.example', 'AAAA one.example', 'AAAA two.example'])
 })
 
 test('a connection is not used once the name has other addresses, also if they are not allowed', async () => {
@@ -141,18 +153,20 @@ test('no more connections are kept than requests may be in progress', async () =
 })
 
 test('a kept connection that the server closes instead of answering is reported as such, a new one is not', async () => {
-  let isClosing = false
-  const { port, sockets } = await serve((_, response) => {
-    if (isClosing) response.socket?.resetAndDestroy()
-    else response.end()
+  const found = await withinIdleTime(async () => {
+    let isClosing = false
+    const { port, sockets } = await serve((_, response) => {
+      if (isClosing) response.socket?.resetAndDestroy()
+      else response.end()
+    })
+    const client = egress()
+    const url = `http://127.0.0.1:${port}/`
+    await post(client, url, 'group')
+    isClosing = true
+    const reason = () => post(client, url, 'group').catch((error: EgressError) => error.reason)
+    return [await reason(), await reason(), sockets.length]
   })
-  const client = egress()
-  const url = `http://127.0.0.1:${port}/`
-  await post(client, url, 'group')
-  isClosing = true
-  await expect(post(client, url, 'group')).rejects.toMatchObject({ reason: 'closed' })
-  await expect(post(client, url, 'group')).rejects.toMatchObject({ reason: 'unreachable' })
-  expect(sockets.length).toBe(2)
+  expect(found).toEqual(['closed', 'unreachable', 2])
 })
 
 test('a connection on which something is left to read is not kept', async () => {
@@ -167,12 +181,16 @@ test('a connection on which something is left to read is not kept', async () => 
 
 test('a kept connection with TLS is verified when it is opened, and used for its name only', async () => {
   const { certificate, key } = makeCertificate('id.example')
-  const { port, sockets } = await listen(createTlsServer({ cert: certificate, key }, (_, response) => response.end()))
   const server = await startNameServer(() => ({ a: ['127.0.0.1'] }))
   closers.push(() => server.close())
-  const client = egress({ authorities: certificate })
-  for (let count = 0; count < 3; count++) await post(client, `https://id.example:${port}/`, 'group')
-  expect(sockets.length).toBe(1)
+  const { port, client, connections } = await withinIdleTime(async () => {
+    const answering = createTlsServer({ cert: certificate, key }, (_, response) => response.end())
+    const { port: ofServer, sockets } = await listen(answering)
+    const sender = egress({ authorities: certificate })
+    for (let count = 0; count < 3; count++) await post(sender, `https://id.example:${ofServer}/`, 'group')
+    return { port: ofServer, client: sender, connections: sockets.length }
+  })
+  expect(connections).toBe(1)
   await expect(post(client, `https://other.example:${port}/`, 'group')).rejects.toMatchObject({ reason: 'certificate' })
   await delay(0)
   await expect(post(client, `http://id.example:${port}/`, 'group')).rejects.toBeInstanceOf(EgressError)

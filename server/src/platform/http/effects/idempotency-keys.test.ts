@@ -303,7 +303,7 @@ test('a request is rolled back if its response cannot be stored', async () => {
 
 test('a connection lost before the commit leaves neither record nor response; the retry creates one record', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const slow = sql`create function on_insert() returns boolean language plpgsql as $$ begin perform pg_sleep(3); return true; end $$`
+  const slow = sql`create function on_insert() returns boolean language plpgsql as $$ begin perform pg_sleep(60); return true; end $$`
   await withInsertCheck(slow, async () => {
     const sleeping = () =>
       execute(sql`select pid from pg_stat_activity where datname = current_database() and state = 'active'
