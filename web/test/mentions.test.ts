@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 import { expectAccessible } from './visit.ts'
 
 const { openPage, callAs } = useApplication({ isAlone: true })
@@ -40,13 +41,13 @@ browserTest('a member is mentioned with the keyboard: found, chosen, sent, and s
   await expectAccessible(page)
   await page.keyboard.press('Enter')
   await people(page).waitFor({ state: 'detached' })
-  expect((await box(page).inputValue()).trim()).toMatch(mention)
+  await expect.poll(async () => (await box(page).inputValue()).trim()).toMatch(mention)
   await page.getByText('Mentions Grace Hopper', { exact: true }).waitFor()
   // The browser undoes the choice like typing.
   await page.keyboard.press('Control+z')
-  expect(await box(page).inputValue()).toBe('Please call Bob, @gra')
+  await expect.poll(() => box(page).inputValue()).toBe('Please call Bob, @gra')
   await page.keyboard.press('End')
-  await people(page).waitFor()
+  await people(page).getByRole('option', { name: 'Grace Hopper', exact: true, selected: true }).waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Control+Enter')
   await timeline(page).getByText('@Grace Hopper', { exact: true }).waitFor()
@@ -70,7 +71,7 @@ browserTest(
     await page.keyboard.press('Enter')
     await page.keyboard.type('bob@al.example @5 pm')
     await page.keyboard.press('Enter')
-    expect(await people(page).count()).toBe(0)
+    await people(page).waitFor({ state: 'detached' })
     await page.keyboard.type('@Alan')
     await people(page).waitFor()
     await page.keyboard.press('Control+Enter')
@@ -79,12 +80,12 @@ browserTest(
     // A draft survives a reload, with the mention.
     await box(page).click()
     await page.keyboard.type('@Alan T')
-    await people(page).getByRole('option').click()
+    await people(page).getByRole('option', { name: 'Alan Turing' }).click()
+    await expect.poll(() => box(page).inputValue()).toMatch(/^@\[Alan Turing\]\(usr_\w+\) $/)
     const draft = await box(page).inputValue()
-    expect(draft).toMatch(/^@\[Alan Turing\]\(usr_\w+\) $/)
     await page.reload()
     await timeline(page).waitFor()
-    expect(await box(page).inputValue()).toBe(draft)
+    await expect.poll(() => box(page).inputValue()).toBe(draft)
   },
 )
 
@@ -99,6 +100,7 @@ browserTest(
     const page = await openPage({ organization, path: `/contacts/${id}` })
     await timeline(page).getByText('Ask @Tilda Gone, @Alan Turing, @A former member').waitFor()
     await page.getByRole('button', { name: 'Edit the note' }).click()
+    await inFocus(page.getByRole('textbox', { name: 'Text of the note' }))
     await page.keyboard.type(' and @grace')
     await people(page).getByRole('option', { name: 'Grace Hopper' }).click()
     await page.getByText('Mentions Tilda Gone, Old Name, A former member and Grace Hopper').waitFor()
@@ -121,11 +123,11 @@ browserTest('with a slow connection, typing continues, and Enter begins a line u
   await page.keyboard.type('One @gra')
   await page.keyboard.press('Enter')
   await page.keyboard.type('two @gra')
-  expect(await box(page).inputValue()).toBe('One @gra\ntwo @gra')
+  await expect.poll(() => box(page).inputValue()).toBe('One @gra\ntwo @gra')
   release()
-  await people(page).getByRole('option', { name: 'Grace Hopper' }).waitFor()
+  await people(page).getByRole('option', { name: 'Grace Hopper', selected: true }).waitFor()
   await expectAccessible(page)
   await page.keyboard.press('Enter')
-  expect(await box(page).inputValue()).toMatch(/^One @gra\ntwo @\[Grace Hopper\]\(usr_\w+\) $/)
+  await expect.poll(() => box(page).inputValue()).toMatch(/^One @gra\ntwo @\[Grace Hopper\]\(usr_\w+\) $/)
   await page.unrouteAll()
 })

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { type Records, type Screen, screens } from './screens.ts'
 import { resize, squeezed } from './squeezed.ts'
 import { openQuietly } from './visit.ts'
@@ -42,7 +43,11 @@ export async function squeezedAt(
   const found: string[] = []
   for (const width of at) {
     await resize(page, width)
-    found.push(...(await squeezed(page)).map((fault) => `at ${width}: ${fault}`))
+    // The page measures itself after a resize.
+    await expect
+      .poll(() => squeezed(page))
+      .toEqual([])
+      .catch(async () => found.push(...(await squeezed(page)).map((fault) => `at ${width}: ${fault}`)))
   }
   return found
 }

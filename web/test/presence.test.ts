@@ -33,6 +33,22 @@ const layout = (page: Page): Promise<unknown> =>
     return [element.tagName, Math.round(x), Math.round(y), Math.round(height)].join(' ')
   })`)
 
+/** The layout once everything has loaded: two readings a little apart are the same. */
+async function settled(page: Page): Promise<unknown> {
+  const pause = 'new Promise((done) => requestIdleCallback(() => requestAnimationFrame(done)))'
+  await page.waitForFunction('document.querySelectorAll("[aria-busy=true]").length === 0')
+  let last = await layout(page)
+  await expect
+    .poll(async () => {
+      const before = JSON.stringify(last)
+      await page.evaluate(pause)
+      last = await layout(page)
+      return JSON.stringify(last) === before
+    })
+    .toBe(true)
+  return last
+}
+
 browserTest('a record and a list show who else is there and who edits, and nothing moves', async () => {
   const call = await callAs('owner', organization)
   const { id } = await create(call, '/v5/contacts', { name: 'Visited Ada' })
@@ -41,7 +57,7 @@ browserTest('a record and a list show who else is there and who edits, and nothi
   await person(list, 'Alan Turing is here').waitFor()
   await list.getByRole('grid').focus()
   await list.keyboard.press('ArrowDown')
-  const before = await layout(list)
+  const before = await settled(list)
   const other = await openLive({ as: 'member', path: `/contacts/${id}` })
   await person(list, 'Grace Hopper is here').waitFor()
   await person(german, 'Grace Hopper ist hier').waitFor()
@@ -94,7 +110,7 @@ browserTest('a card of a board shows who has its deal open', async () => {
   const page = await openLive({ path: '/companies' })
   const board = await BoardPage.open(page, call, 'Visited', { Lead: ['a', 'b'] })
   const { body: deals } = await call('GET', `/v5/deals?pipelineId=${board.pipelineId}`)
-  const before = await layout(page)
+  const before = await settled(page)
   await openLive({ as: 'member', path: `/deals/${deals.find(({ name }: Json) => name === 'b').id}` })
   await board.card('b').getByRole('img', { name: 'Grace Hopper is here' }).waitFor()
   expect(await board.card('a').getByRole('img', { name: 'Grace Hopper is here' }).count()).toBe(0)

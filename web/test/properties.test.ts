@@ -72,6 +72,7 @@ browserTest('each type of property can be defined, with a key derived from its l
     if (type === 'Reference') await form.getByRole('combobox', { name: 'Refers to' }).selectOption('members')
     await save(form)
     await list('Defined properties').getByText(label, { exact: true }).waitFor()
+    await form.waitFor({ state: 'detached' })
   }
   const defined = await definitions()
   expect(defined).toMatchObject(kinds.map(([label, , expected]) => ({ label, ...expected })))
@@ -191,6 +192,8 @@ browserTest('keys without a definition are accepted or refused', async () => {
     companies: 'refused',
     deals: 'accepted',
   })
+  // A click on the box as it was before would refuse them again.
+  await expect.poll(() => accept.isChecked()).toBe(false)
   await accept.click()
   await expect.poll(async () => (await call('GET', '/v5/properties/undeclared')).body.companies).toBe('accepted')
 })

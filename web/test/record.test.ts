@@ -82,7 +82,7 @@ browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+E
   await page.keyboard.press('Control+Enter')
   await page.getByRole('listitem').filter({ hasText: 'Met at the fair' }).waitFor()
   await expect.poll(() => box.inputValue()).toBe('')
-  expect(await box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  await expect.poll(() => box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
   expect((await call('GET', `/v5/contacts/${contact.id}/notes`)).body).toHaveLength(1)
 })
 

@@ -43,7 +43,11 @@ browserTest(
     await page.keyboard.type('still wrong')
     await panel.getByText('Sent: ada at example.com').waitFor()
     expectErrors(page, /status of 422/)
+    // The field is already marked: until the answer, the form does not take the next text.
+    const isRefused = page.waitForResponse((response) => response.status() === 422)
     await page.keyboard.press('Enter')
+    await isRefused
+    await panel.getByRole('button', { name: 'Accept', exact: true, disabled: false }).waitFor()
     await expect.poll(() => email.getAttribute('aria-invalid')).toBe('true')
     await expect.poll(() => focused(page)).toBe('payload.contact.email')
     await page.keyboard.press('ControlOrMeta+a')

@@ -236,7 +236,7 @@ browserTest('a long audit log continues with the next page', async () => {
   const events = page.getByRole('list', { name: 'Events' }).getByRole('listitem')
   await page.getByRole('button', { name: 'Load more' }).click()
   await events.filter({ hasText: 'A team was created' }).waitFor()
-  expect(await events.count()).toBe(52)
+  await expect.poll(() => events.count()).toBe(52)
 })
 
 browserTest('a person sees the sections that their role can use', async () => {
@@ -269,7 +269,7 @@ browserTest('on a phone, no section is wider than the screen', async () => {
     await page.getByRole('heading', { level: 1, name: title }).waitFor()
     await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
     await resize(page, 390)
-    expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 390])
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth'), { message: title }).toBe(390)
     await resize(page, 1440)
   }
 })

@@ -74,7 +74,7 @@ browserTest('a suggestion appears next to a new note, and moves neither the page
   await watchShifts()
   await expect.poll(async () => (await suggestionsOf()).length, { timeout: 15_000 }).toBe(1)
   isHeld = false
-  await card(/^Call Petra Plan \d+ on \w+ \d+ \w+ at 10:00$/).waitFor()
+  await card(/^Call Petra Plan \d+ on \w+,? \d+ \w+(?: \d{4})? at 10:00$/).waitFor()
   // At the next poll of the page.
   expect(asked.filter((path) => path === '/v5/suggestions').length).toBeLessThanOrEqual(2)
   expect(await page.evaluate<number>('shift')).toBeLessThan(0.02)
@@ -119,11 +119,16 @@ browserTest('single keys accept, edit and reject the focused suggestion', async 
   )
   expect([accepted.status, accepted.edits, rejected.status]).toEqual(['accepted', null, 'rejected'])
   const day = edited.dueAt.slice(0, 10)
-  expect(edited.edits).toEqual({ title: 'Ring her', dueAt: `${day}T14:30:00.000Z` })
+  // 15:30 in Berlin, in summer as in winter.
+  const dueAt = [13, 14]
+    .map((hour) => new Date(`${day}T${hour}:30:00.000Z`))
+    .find((at) => at.toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' }) === '15:30:00')
+    ?.toISOString()
+  expect(edited.edits).toEqual({ title: 'Ring her', dueAt })
   const tasks = await read(`/v5/tasks?contactId=${contact.id}&orderBy=deadline&sort=asc`)
   expect(tasks).toMatchObject([
     { id: accepted.resultTaskId, title: `Call ${contact.name}`, dueAt: accepted.dueAt },
-    { id: edited.resultTaskId, title: 'Ring her', dueAt: `${day}T14:30:00.000Z` },
+    { id: edited.resultTaskId, title: 'Ring her', dueAt },
   ])
   const link = timeline().getByRole('link', { name: 'Show the task' }).first()
   expect(await link.getAttribute('href')).toBe(`/tasks/${accepted.resultTaskId}`)

@@ -1,12 +1,17 @@
 import { expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 import { expectAccessible } from './visit.ts'
 import type { Page } from 'playwright-core'
 
 const { openPage, callAs, expectErrors } = useApplication()
 
-const conflict = (page: Page, name: string) => page.getByRole('dialog', { name: `${name} was changed meanwhile` })
+/** The question which value to keep. A notice that is shown while the person types has the same title. */
+const conflict = (page: Page, name: string | RegExp) =>
+  page
+    .getByRole('dialog', { name: typeof name === 'string' ? `${name} was changed meanwhile` : name })
+    .filter({ has: page.locator('dd') })
 const toast = (page: Page, text: string | RegExp) =>
   page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
@@ -16,6 +21,7 @@ async function edit(page: Page, name: string): Promise<void> {
   await button.waitFor({ state: 'attached' })
   await button.focus()
   await page.keyboard.press('Enter')
+  await inFocus(page.getByRole('textbox', { name, exact: true }))
 }
 
 const newContact = async (call: Call, values: object): Promise<Json> => {
@@ -147,7 +153,7 @@ browserTest('a note that a colleague has changed meanwhile is not overwritten', 
   // The timeline below the editor already has it.
   await isShown
   await page.keyboard.press('Control+Enter')
-  const dialog = page.getByRole('dialog', { name: /was changed meanwhile/ })
+  const dialog = conflict(page, /was changed meanwhile/)
   await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Their text', 'My text'])
   await dialog.getByRole('button', { name: 'Take theirs' }).click()
   await expect.poll(async () => (await call('GET', `/v5/notes/${note.id}`)).body.body).toBe('Their text')
@@ -159,12 +165,15 @@ browserTest('the second of two moves of a deal asks which stage it should have',
   const { body: deal } = await call('POST', '/v5/deals', { body: { name: 'Moved twice' } })
   const stages = (await call('GET', `/v5/pipelines/${deal.pipelineId}/stages?orderBy=position&sort=asc`)).body
   const [theirs, mine] = stages.filter(({ id, kind }: Json) => id !== deal.stageId && kind === 'open')
-  const page = await open(`/deals/${deal.id}`)
+  const page = await open('/forgot-password')
+  // The page must not learn of the first move before the person makes the second one.
+  await page.route(/\/v5\/events\/stream\?/, (route) => route.fulfill({ status: 204 }))
+  await page.goto(`/deals/${deal.id}`)
   const path = page.getByRole('list', { name: 'Stage' })
   await path.getByRole('button', { name: mine.name }).waitFor()
   await call('POST', `/v5/deals/${deal.id}/move`, { body: { stageId: theirs.id } })
   await path.getByRole('button', { name: mine.name }).click()
-  const dialog = page.getByRole('dialog', { name: /was changed meanwhile/ })
+  const dialog = conflict(page, /was changed meanwhile/)
   await dialog.getByText(theirs.name, { exact: true }).waitFor()
   await dialog.getByRole('button', { name: 'Keep mine' }).click()
   await expect.poll(async () => (await call('GET', `/v5/deals/${deal.id}`)).body.stageId).toBe(mine.id)

@@ -54,7 +54,7 @@ browserTest(
   async () => {
     await page.goto('/contacts?filter.countryCode.equals=DE')
     await grid.settle()
-    expect(await unsaved().count()).toBe(0)
+    await expect.poll(() => unsaved().count()).toBe(0)
     await button('Save view').click()
     await dialog('New view').getByRole('textbox', { name: 'Name' }).fill('Saved')
     await page.keyboard.press('Enter')
@@ -151,7 +151,7 @@ browserTest('the view and its changes survive reload, Back and Forward, and are 
     await new Grid(shown).settle()
     await isActive('Shared one', shown)
     await shown.getByRole('button', { name: /^Country is Germany/ }).waitFor()
-    expect(await shown.getByRole('searchbox').last().inputValue()).toBe('an')
+    await expect.poll(() => shown.getByRole('searchbox').last().inputValue()).toBe('an')
     await unsaved(shown).waitFor()
     await expect
       .poll(async () => [...(await new Grid(shown).rows()).values()].slice(0, 5))
@@ -263,7 +263,7 @@ browserTest(
     const tree = encodeURIComponent('{"or":[{"amount":{"gt":10000}},{"name":{"equals":"nobody"}}]}')
     await page.goto(`/deals?view=board&board=${pipeline.id}&tree=${tree}`)
     await page.locator('[data-card]').filter({ hasText: 'Big one' }).waitFor()
-    expect(await page.locator('[data-card]').count()).toBe(1)
+    await expect.poll(() => page.locator('[data-card]').count()).toBe(1)
     await page.getByText('€20,000').first().waitFor()
   },
 )
