@@ -19,6 +19,7 @@ const verification = [
     (name) => `server/src/cli/${name}`,
   ),
   'server/src/assistant/work/analysis-crashes',
+  'server/src/feed/clearing-load',
   'server/src/feed/feed-crashes',
   'server/src/inbox/inbox-crashes',
   'server/src/crm/tasks/reminders-crashes',
