@@ -29,11 +29,14 @@ async function checkWebTypes(options) {
 
 const sourceTests = ['architecture', 'language', 'commit-subjects'].map((name) => `server/test/${name}.test.ts`)
 
-/** They parse all sources and need no database, so they run without the suite. */
+/** They parse all sources, once in one worker, and need no database, so they run without the suite. */
 export const architecture = {
   name: 'architecture and language',
   run: (options) =>
-    runTool('vitest/vitest.mjs', ['run', ...sourceTests], { ...options, environment: { TEST_ENGINE: 'none' } }),
+    runTool('vitest/vitest.mjs', ['run', '--maxWorkers=1', ...sourceTests], {
+      ...options,
+      environment: { TEST_ENGINE: 'none' },
+    }),
 }
 
 /** The generated documents must match the committed ones, and the migrations must match the declarations. */
