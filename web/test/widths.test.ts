@@ -18,8 +18,8 @@ browserTest('a suggestion has a line of words next to its buttons, or above them
   await card.first().waitFor()
   for (const width of widths) {
     await resize(page, width)
-    const box = await card.first().locator('p').first().boundingBox()
-    expect(box?.width, `at ${width}`).toBeGreaterThan(Math.min(300, width - 120))
+    const wordsWidth = async () => (await card.first().locator('p').first().boundingBox())?.width
+    await expect.poll(wordsWidth, { message: `at ${width}` }).toBeGreaterThan(Math.min(300, width - 120))
   }
 })
 
@@ -38,7 +38,9 @@ browserTest("a record's two columns have the same spacing at any width as on a d
     await resize(page, width)
     const spaces = () => page.evaluate<{ gap: number; lowest: number }>(recordSpaces)
     // The page measures itself after a resize, and the parts that are loaded later move what is below them.
-    await expect.poll(async () => (await spaces()).gap, { message: `below the head at ${width}` }).toBeGreaterThanOrEqual(16)
+    await expect
+      .poll(async () => (await spaces()).gap, { message: `below the head at ${width}` })
+      .toBeGreaterThanOrEqual(16)
     await expect.poll(async () => (await spaces()).lowest, { message: `of a property at ${width}` }).toBeLessThan(44)
   }
 })
