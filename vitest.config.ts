@@ -18,6 +18,7 @@ const verification = [
   ...['cli-demo', 'locks-held', 'operator-faults', 'secret-replacement-crashes', 'start-addresses', 'start-faults'].map(
     (name) => `server/src/cli/${name}`,
   ),
+  'server/src/api/erasure-crashes',
   'server/src/assistant/work/analysis-crashes',
   'server/src/feed/clearing-load',
   'server/src/feed/feed-crashes',
