@@ -34,7 +34,7 @@ test('addresses are merged unless two people have chosen different primary ones'
   expect(mergeLists([], [firstA], [firstB])).toBeUndefined()
 })
 
-test('that mails to an address were returned is no change of another person', () => {
+test('returned mails do not conflict with a change of the same address', () => {
   const [a, b] = ['a', 'b'].map((address) => ({ address, kind: null, primary: address === 'a', bouncedAt: null }))
   const returned = { ...a, bouncedAt: '2026-11-28T00:00:00.000Z' }
   const ofWork = { ...a, kind: 'work' }
