@@ -85,6 +85,24 @@ browserTest('a list shows the primary address and how many others there are, and
   await row.getByRole('link', { name: emails[0] ?? '' }).waitFor()
 })
 
+browserTest('a filter finds contacts by any of their addresses', async () => {
+  const emails = [`ada${number}@work.example`, `any${number}@further.example`]
+  await call('PATCH', `/v5/contacts/${contact.id}`, { body: { emails: emails.map((address) => ({ address })) } })
+  await page.goto('/contacts')
+  await page.getByRole('row').filter({ hasText: contact.name }).waitFor()
+  await page.keyboard.press('f')
+  const form = page.getByRole('dialog', { name: 'Add a filter' })
+  await form.getByRole('combobox', { name: 'Property' }).selectOption('Any email address')
+  await form.getByRole('textbox', { name: 'Value' }).fill(`any${number}@`)
+  await form.getByRole('button', { name: 'Apply' }).click()
+  await page
+    .getByRole('toolbar')
+    .getByRole('button', { name: `Any email address contains any${number}@` })
+    .waitFor()
+  await expect.poll(() => page.getByRole('row').filter({ hasText: '@work.example' }).count()).toBe(1)
+  await page.getByRole('row').filter({ hasText: contact.name }).waitFor()
+})
+
 browserTest('two tabs that add different addresses keep both', async () => {
   const other = await openTab(page, `/contacts/${contact.id}`)
   for (const [tab, address] of [

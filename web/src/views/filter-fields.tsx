@@ -3,6 +3,7 @@ import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useLabel, usePropertyLabel } from '../messages/labels.ts'
 import { type Option, SelectField } from '../ui/field.tsx'
+import { anyAddresses } from './any-address.ts'
 import { propertiesOf } from './columns.tsx'
 import type { ConditionDraft, Draft, FindResource } from './filter-draft.ts'
 import { useOperatorLabel } from './filter-sentence.tsx'
@@ -15,9 +16,13 @@ export function useFindResource(): FindResource {
   return useCallback((name) => schema.find((resource) => resource.name === name), [schema])
 }
 
-/** The properties that a filter can test. */
-export const filterable = (resource: ResourceSchema): Property[] =>
-  propertiesOf(resource).filter(({ operators }) => operators.length > 0)
+/** The properties that a filter can test; after a primary address, all addresses. */
+export function filterable(resource: ResourceSchema): Property[] {
+  const any = anyAddresses(resource)
+  return propertiesOf(resource)
+    .flatMap((property) => [property, ...any.filter(({ field }) => field === property.field)])
+    .filter(({ operators }) => operators.length > 0)
+}
 
 export const emptyCondition = ([property]: readonly Property[]): ConditionDraft => ({
   kind: 'condition',

@@ -4,6 +4,7 @@ import { conditionOf, type Filter, type FilterNode, isNode, listOf, partsOf, tak
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useNoun, usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from './choices.ts'
+import { anyAddresses } from './any-address.ts'
 import { propertiesOf, propertyOf } from './columns.tsx'
 import { conditionDraft, countedOf, relatedName, relativeNames } from './filter-draft.ts'
 import { writeNumber } from '../ui/numbers.ts'
@@ -42,7 +43,8 @@ export const isReference = (property: Property | undefined): boolean =>
 
 /** The subject of a filter: for a reference, the record that the list shows instead. */
 const filteredProperty = (resource: ResourceSchema, field: string): Property | undefined =>
-  propertiesOf(resource).find(({ filterBy }) => filterBy === field) ?? propertyOf(resource, field)
+  [...propertiesOf(resource), ...anyAddresses(resource)].find(({ filterBy }) => filterBy === field) ??
+  propertyOf(resource, field)
 
 /** Dates are before and after each other, numbers less and greater. */
 export function useOperatorLabel(): (operator: string, property: Property | undefined) => string {

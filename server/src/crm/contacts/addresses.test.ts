@@ -217,6 +217,18 @@ test('every address is found by a search and by a filter, and nothing else', asy
   ] as const) {
     expect([query, await found(query)]).toEqual([query, expected.map(({ id }) => id).sort()])
   }
+  // As for the primary ones.
+  const schema = (await call('GET', '/v5/schema')).body.resources.find(
+    ({ name }: { name: string }) => name === 'contacts',
+  )
+  for (const [primary, path, value] of [
+    ['email', 'emails.address', 'ada@work.example'],
+    ['phone', 'phones.number', '%2B49302222222'],
+  ])
+    for (const operator of schema.fields.find(({ name }: { name: string }) => name === primary).operators) {
+      const { status, text } = await call('GET', `/v5/contacts?filter.${path}.${operator}=${value}`)
+      expect([path, operator, status], text).toEqual([path, operator, 200])
+    }
   for (const query of [
     'filter.emails.kind.equals=work',
     'filter.emails.equals=x',
