@@ -55,7 +55,7 @@ for (const screen of screens.filter(({ name }) => tabletScreens.includes(name)))
     for (const width of [1024, 768]) {
       await resize(page, width)
       expect(await violationsInBothThemes(page), `at ${width}`).toEqual([])
-      expect(await squeezed(page), `at ${width}`).toEqual([])
+      await expect.poll(() => squeezed(page), { message: `at ${width}` }).toEqual([])
     }
   })
 }
@@ -83,7 +83,7 @@ for (const screen of screens.filter(({ name }) => phoneScreens.includes(name))) 
     await show(page, { ...screen, ...(screen.name === 'settings' && { shows: (one) => one.locator('h1') }) }, records)
     expect(await layoutShift(page)).toBeLessThan(0.02)
     expect(await violationsInBothThemes(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   })
 }
 
@@ -93,6 +93,6 @@ for (const width of [1440, 1024, 768, 390]) {
     await page.setViewportSize({ width, height: 600 })
     await openRefusedPush(page, await callAs('owner', 'small'))
     expect(await violationsInBothThemes(page)).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width)
   })
 }

@@ -36,6 +36,6 @@ for (const [index, screen] of screens.entries()) {
     expect(await layoutShift(page)).toBeLessThan(0.02)
     expect(await violations(page), theme).toEqual([])
     await resize(page, 390)
-    expect(await squeezed(page)).toEqual([])
+    await expect.poll(() => squeezed(page)).toEqual([])
   })
 }

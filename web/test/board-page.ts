@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { type Box, steadyBox } from './gestures.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 
 /** A separate pipeline with deals, and helpers to read the board. */
@@ -90,16 +91,11 @@ export class BoardPage {
     await this.page.mouse.move(to.x, to.y, { steps: 6 })
   }
 
-  async boxOf(name: string): Promise<{ x: number; y: number; width: number; height: number }> {
-    const box = await this.card(name).boundingBox()
-    if (!box) throw new Error(`There is no card ${name}.`)
-    return box
-  }
+  boxOf = (name: string): Promise<Box> => steadyBox(this.card(name))
 
   /** The pointer position that puts a dragged card at the top of a column. */
   async topOf(stage: string): Promise<{ x: number; y: number }> {
-    const box = await this.column(stage).getByRole('list').boundingBox()
-    if (!box) throw new Error(`There is no column ${stage}.`)
+    const box = await steadyBox(this.column(stage).getByRole('list'))
     return { x: box.x + box.width / 2, y: box.y + 40 }
   }
 

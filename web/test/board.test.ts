@@ -5,7 +5,7 @@ import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { BoardPage } from './board-page.ts'
-import { inFocus, keepMessage } from './gestures.ts'
+import { escape, inFocus, keepMessage } from './gestures.ts'
 
 const { service, openPage, callAs, expectErrors } = useApplication()
 
@@ -164,7 +164,7 @@ browserTest(
     await page.keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await help.getByText('Move the card to the next column').waitFor()
-    await page.keyboard.press('Escape')
+    await escape(help)
     await help.waitFor({ state: 'detached' })
     await expectFocus('a')
     await page.keyboard.press('Enter')
@@ -188,7 +188,7 @@ browserTest('the menu of a card moves it; a lost deal asks why, and can be reope
   await dialog.getByRole('button', { name: 'Too expensive' }).click()
   await dialog.getByRole('button', { name: 'Lost' }).click()
   await board.toast('Lost: a').waitFor()
-  expect(await board.deal('a')).toMatchObject({ status: 'lost', lostReason: 'Too expensive' })
+  await expect.poll(() => board.deal('a')).toMatchObject({ status: 'lost', lostReason: 'Too expensive' })
   await board.column('Lost').getByText('Too expensive').waitFor()
   await inFocus(board.card('a').getByRole('link'))
   await board.card('a').getByRole('button').click()

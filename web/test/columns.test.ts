@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { steadyBox } from './gestures.ts'
 import { Grid } from './grid.ts'
 import { resize } from './squeezed.ts'
 
@@ -17,7 +18,7 @@ beforeEach(async () => {
 })
 
 const header = (name: string): Locator => grid.box.getByRole('columnheader').filter({ hasText: name })
-const widthOf = (name: string): Promise<number> => header(name).evaluate((cell) => cell.getBoundingClientRect().width)
+const widthOf = async (name: string): Promise<number> => (await steadyBox(header(name))).width
 const titles = async (): Promise<string[]> =>
   (await grid.box.getByRole('columnheader').allInnerTexts()).map((text) => text.trim()).filter((text) => text !== '')
 
@@ -28,24 +29,27 @@ async function expectAligned(): Promise<void> {
       const { left, width } = cell.getBoundingClientRect()
       return [Math.round(left), Math.round(width)]
     })
-  const heads = await grid.box.getByRole('columnheader').evaluateAll(edges)
-  const cells = await grid.box.locator('[role=row][aria-rowindex="2"] [role=gridcell]').evaluateAll(edges)
-  expect(cells).toEqual(heads)
+  const difference = async () => {
+    const heads = await grid.box.getByRole('columnheader').evaluateAll(edges)
+    const cells = await grid.box.locator('[role=row][aria-rowindex="2"] [role=gridcell]').evaluateAll(edges)
+    return JSON.stringify(heads) === JSON.stringify(cells) ? undefined : { heads, cells }
+  }
+  await expect.poll(difference).toBeUndefined()
 }
 
 browserTest('dragging the edge of a header changes the width of the column, also after reload', async () => {
   const before = await widthOf('Email')
-  const edge = await header('Email').boundingBox()
-  await page.mouse.move((edge?.x ?? 0) + before - 2, (edge?.y ?? 0) + 10)
+  const edge = await steadyBox(header('Email'))
+  await page.mouse.move(edge.x + before - 2, edge.y + 10)
   await page.mouse.down()
-  await page.mouse.move((edge?.x ?? 0) + before + 78, (edge?.y ?? 0) + 10, { steps: 4 })
+  await page.mouse.move(edge.x + before + 78, edge.y + 10, { steps: 4 })
   await page.mouse.up()
   await expect.poll(() => widthOf('Email')).toBe(before + 80)
   await expectAligned()
   await page.waitForURL(/columns=/)
   await page.reload()
   await grid.settle()
-  expect(await widthOf('Email')).toBe(before + 80)
+  await expect.poll(() => widthOf('Email')).toBe(before + 80)
 })
 
 browserTest('the columns menu resizes, moves, hides, pins and adds columns with the keyboard', async () => {
@@ -74,7 +78,7 @@ browserTest('the columns menu resizes, moves, hides, pins and adds columns with 
   await page.reload()
   await grid.settle()
   const expected = [names[0], names[2], names[1], ...names.slice(3).filter((name) => name !== 'Status'), 'City']
-  expect(await titles()).toEqual(expected)
+  await expect.poll(titles).toEqual(expected)
   await expectAligned()
 })
 
@@ -82,11 +86,11 @@ browserTest(
   'pinned columns stay, and header and cells stay aligned, when the grid is scrolled to the side',
   async () => {
     await resize(page, 900)
-    const left = await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)
-    const email = await header('Email').evaluate((cell) => cell.getBoundingClientRect().left)
+    const leftOf = async (name: string) => (await steadyBox(header(name))).x
+    const [left, email] = [await leftOf('Name'), await leftOf('Email')]
     await grid.box.evaluate((box) => void (box.scrollLeft = 300))
-    await expect.poll(() => header('Email').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(email - 300)
-    expect(await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(left)
+    await expect.poll(() => leftOf('Email')).toBe(email - 300)
+    expect(await leftOf('Name')).toBe(left)
     await expectAligned()
     await resize(page, 1440)
   },

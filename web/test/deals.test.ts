@@ -79,7 +79,7 @@ browserTest('the page of a deal moves it along its stages, closes it and shows t
   await expect.poll(() => stage('Qualified').getAttribute('aria-current')).toBe('step')
   await page.keyboard.press('Control+z')
   await expectStored({ stage: { name: 'Lead' } })
-  expect(await column()).toEqual(before)
+  await expect.poll(column).toEqual(before)
   await stage('Qualified').click()
   await expectStored({ stage: { name: 'Qualified' } })
   await section('Timeline').getByText('moved the deal from Lead to Qualified').first().waitFor()

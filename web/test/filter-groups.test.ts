@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
-import { copiedBy, inFocus, typeAtOnce } from './gestures.ts'
+import { copiedBy, escape, inFocus, typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { openPage, callAs, expectErrors } = useApplication()
@@ -78,7 +78,7 @@ browserTest('contacts without an open task and companies with a large deal are f
   expect(treeOf()).toEqual(withoutTask)
   await expectCount('contacts', withoutTask)
   await expect.poll(() => page.locator(':focus').count()).toBe(1)
-  expect([...(await grid.rows()).values()]).not.toContain(contact.id)
+  await expect.poll(async () => [...(await grid.rows()).values()]).not.toContain(contact.id)
 
   await page.getByRole('button', { name: 'More actions' }).first().click()
   const copied = await copiedBy(page.getByRole('menuitem', { name: 'Copy as API request' }))
@@ -206,7 +206,7 @@ browserTest('a tree with too many levels for the form is shown as text, and stay
   await deepest.click()
   const notice = page.getByText('more levels than can be edited here')
   await notice.waitFor()
-  await page.keyboard.press('Escape')
+  await escape(page.getByRole('dialog'))
   await notice.waitFor({ state: 'detached' })
   await inFocus(deepest)
   await chip(/^Has no company/).focus()

@@ -12,10 +12,16 @@ export class Grid {
     this.box = page.getByRole('grid')
   }
 
-  /** Waits until every row in the document is loaded. */
+  /**
+   * Waits until every row in the document is loaded. After a scroll or a key, the new rows are rendered with the next
+   * frames.
+   */
   async settle(): Promise<void> {
     await this.box.getByRole('gridcell').first().waitFor()
-    await expect.poll(() => this.box.locator('[aria-busy=true]').count(), { timeout: 20_000 }).toBe(0)
+    const loading = () =>
+      this.page.evaluate<number>(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+        done(document.querySelectorAll('[role=grid] [aria-busy=true]').length))))`)
+    await expect.poll(loading, { timeout: 20_000 }).toBe(0)
   }
 
   /** The rows in the document by their index in the list, which starts at 0. */

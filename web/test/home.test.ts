@@ -127,7 +127,7 @@ browserTest('my day shows tasks overdue, due today and due soon, finishes one an
   await createTask(await callAs(), { title: 'Of somebody else', dueAt: later(-hour) })
   const page = await openPage({ as: 'member' })
   await group(page, 'Overdue').getByText('Overdue').waitFor()
-  expect(await group(page, 'Overdue').count()).toBe(1)
+  await expect.poll(() => group(page, 'Overdue').count()).toBe(1)
   await group(page, 'Next seven days').getByText('Later this week').waitFor()
   expect(
     await myDay(page)

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import { addRows } from '../../server/test/import-rows.ts'
 import { browserTest, useApplication } from './application.ts'
-import { copiedBy } from './gestures.ts'
+import { copiedBy, escape } from './gestures.ts'
 import { push as send } from './pushes.ts'
 
 const { openPage, callAs, expectErrors, service } = useApplication()
@@ -191,7 +191,7 @@ browserTest('what a bad sender pushed is removed from a disabled import, after s
   await open()
   const dialog = page.getByRole('dialog', { name: 'Remove what Unwanted received?' })
   await dialog.getByText('Disable the import first').waitFor()
-  await page.keyboard.press('Escape')
+  await escape(dialog)
   await page.getByRole('button', { name: 'Disable' }).click()
   await page.getByRole('button', { name: 'Enable' }).waitFor()
   await open()

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 import { addEntries, type SampleEntry } from './sample-inbox.ts'
 import { expectAccessible } from './visit.ts'
 
@@ -58,8 +59,9 @@ browserTest(
     await second.keyboard.press('g')
     await second.keyboard.press('b')
     await second.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor()
+    await entry(second, '“Call back”').waitFor()
     await second.keyboard.press('j')
-    expect(await second.evaluate<string>('document.activeElement.textContent')).toBe('“Call back”')
+    await inFocus(second.getByRole('link', { name: '“Call back”' }))
     await second.keyboard.press('Tab')
     await second.keyboard.press('Enter')
     await second.getByRole('button', { name: 'Mark as read' }).waitFor()
@@ -163,10 +165,10 @@ browserTest(
     )
     const page = await openLive({})
     await badge(page, '99+').waitFor()
-    expect(await entries(page).count()).toBe(25)
+    await expect.poll(() => entries(page).count()).toBe(25)
     await page.getByRole('button', { name: 'Show older' }).click()
     await expect.poll(() => entries(page).count()).toBe(50)
-    expect(await unread(page).count()).toBe(45)
+    await expect.poll(() => unread(page).count()).toBe(45)
     await page.getByRole('button', { name: 'Unread', exact: true }).click()
     await page.waitForURL(/\/inbox\?show=unread$/)
     await expect.poll(() => unread(page).count()).toBe(25)
@@ -179,7 +181,7 @@ browserTest(
     await badge(page, 1).waitFor()
     await page.getByRole('button', { name: 'Show 1 new' }).click()
     await expect.poll(() => unread(page).count()).toBe(1)
-    expect(await entries(page).count()).toBe(1)
+    await expect.poll(() => entries(page).count()).toBe(1)
     await page.getByRole('button', { name: 'Mark all as read' }).click()
     await page.getByText('Nothing is unread').waitFor()
     await expectAccessible(page)

@@ -2,6 +2,7 @@ import type { CDPSession, Locator, Page } from 'playwright-core'
 import { beforeEach, expect, onTestFinished } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 
 const { openPage, callAs } = useApplication()
 
@@ -62,8 +63,8 @@ browserTest('a form can be filled in with the keyboard alone, including referenc
   await suggested(`${tag} Works`)
   await page.keyboard.press('Enter')
   // The dialog is still open and has the focus.
-  expect(await reference.inputValue()).toBe(`${tag} Works`)
-  expect(await focusedLabel()).toBe('Company')
+  await expect.poll(() => reference.inputValue()).toBe(`${tag} Works`)
+  await inFocus(reference)
   const fields = await form.locator('input, select, textarea').all()
   const labels = await Promise.all(fields.map((field) => field.evaluate(labelOf)))
   await page.keyboard.press('Tab')
@@ -75,15 +76,15 @@ browserTest('a form can be filled in with the keyboard alone, including referenc
   await page.keyboard.type('Ada')
   await suggested('Ada Lovelace')
   await page.keyboard.press('Tab')
-  expect(await owner.inputValue()).toBe('Ada Lovelace')
+  await expect.poll(() => owner.inputValue()).toBe('Ada Lovelace')
+  await page.locator('[role=dialog] :focus').waitFor()
   expect(await focusedLabel()).not.toBe('Owner')
-  expect(await page.locator('[role=dialog] :focus').count()).toBe(1)
   // The first Escape closes the suggestions, the next one the confirmation.
   await owner.focus()
   await page.keyboard.type('Al')
   await page.getByRole('listbox').getByRole('option').first().waitFor()
   await page.keyboard.press('Escape')
-  expect(await owner.inputValue()).toBe('Ada Lovelace')
+  await expect.poll(() => owner.inputValue()).toBe('Ada Lovelace')
   await form.getByRole('textbox', { name: /^Name/ }).press('Enter')
   await page.getByRole('heading', { level: 1, name: `${tag} Person` }).waitFor()
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).not.toBe('BODY')
@@ -166,12 +167,15 @@ browserTest('in the properties of a record, Tab moves to the next one, and Shift
   const labels = await Promise.all((await buttons.all()).map((button) => button.evaluate(labelOf)))
   const place = labels.indexOf('Edit Company')
   await buttons.nth(place).press('Enter')
+  await inFocus(properties().getByRole('combobox', { name: 'Company' }))
   await page.keyboard.type(`${tag} Tab`)
   await suggested(`${tag} Tab`)
   await page.keyboard.press('Tab')
   await expect.poll(focusedLabel).toBe(labels[place + 1])
   await expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body.companyId).toBe(company.id)
   await page.keyboard.press('Enter')
+  // The next property is being edited.
+  await properties().locator('input:focus, select:focus, textarea:focus').waitFor()
   await page.keyboard.press('Shift+Tab')
   await expect.poll(focusedLabel).toBe('Edit Company')
 })

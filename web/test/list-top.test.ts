@@ -24,7 +24,7 @@ const scrollFar = async () => {
 const expectTop = async () => {
   await expect.poll(() => grid.scrollTop()).toBe(0)
   await grid.settle()
-  expect((await grid.rows()).has(0)).toBe(true)
+  await expect.poll(async () => (await grid.rows()).has(0)).toBe(true)
 }
 
 browserTest('other records start at the top: after a filter, a search, an order, a view, the bin', async () => {

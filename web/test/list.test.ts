@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, onTestFinished } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
-import { typeAtOnce } from './gestures.ts'
+import { escape, typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { openPage, callAs, expectErrors } = useApplication()
@@ -88,7 +88,7 @@ browserTest(
       await expect
         .poll(async () => [...(await list.rows()).values()].slice(0, 10))
         .toEqual([...rows.values()].slice(0, 10))
-      expect(await shown.getByRole('searchbox').inputValue()).toBe('Tanaka')
+      await expect.poll(() => shown.getByRole('searchbox').inputValue()).toBe('Tanaka')
       await shown.getByRole('columnheader').filter({ hasText: 'City' }).waitFor()
       await shown.getByRole('complementary').getByRole('heading').filter({ hasText: 'Tanaka' }).waitFor()
     }
@@ -164,8 +164,7 @@ browserTest('an empty list says why: no match, no permission, an error with its 
   await page.goto('/campaigns')
   await page.getByRole('heading', { name: 'No campaigns yet' }).waitFor()
   await page.getByRole('main').getByRole('button', { name: 'New campaign' }).last().click()
-  await page.getByRole('dialog', { name: 'New campaign' }).waitFor()
-  await page.keyboard.press('Escape')
+  await escape(page.getByRole('dialog', { name: 'New campaign' }))
 })
 
 browserTest("a list reopened after it became stale shows its rows at the person's position", async () => {
@@ -183,8 +182,8 @@ browserTest("a list reopened after it became stale shows its rows at the person'
   await page.goBack()
   await isReloaded
   await grid.settle()
-  expect((await grid.rows()).has(705)).toBe(true)
-  expect([...(await grid.rows()).values()]).not.toContain(undefined)
+  await expect.poll(async () => (await grid.rows()).has(705)).toBe(true)
+  await expect.poll(async () => [...(await grid.rows()).values()]).not.toContain(undefined)
 })
 
 browserTest('rows scrolled into view during a reload are loaded', async () => {
@@ -214,5 +213,5 @@ browserTest('rows scrolled into view during a reload are loaded', async () => {
   await expect.poll(async () => (await grid.rows()).has(705)).toBe(true)
   release()
   await grid.settle()
-  expect((await grid.rows()).has(705)).toBe(true)
+  await expect.poll(async () => (await grid.rows()).get(705)).toBeDefined()
 })

@@ -59,7 +59,7 @@ export const focused = (page: Page): Promise<string> =>
 /** The error next to an input. */
 export async function errorOf(page: Page, name: string): Promise<string> {
   const input = page.locator(`[name=${name}]`)
-  expect(await input.getAttribute('aria-invalid')).toBe('true')
+  await expect.poll(() => input.getAttribute('aria-invalid')).toBe('true')
   const ids = (await input.getAttribute('aria-describedby'))?.split(' ') ?? []
   return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? ''
 }
