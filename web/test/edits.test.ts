@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { inFocus, keepMessage } from './gestures.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, callAs, expectErrors } = useApplication()
+const { openPage, openTab, callAs, expectErrors } = useApplication()
 
 let page: Page
 let grid: Grid
@@ -238,6 +238,27 @@ browserTest('a saved value survives a response that was requested before', async
   await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('5')
   await grid.settle()
   expect(await grid.cell(0, 'employmentTitle').innerText()).toBe('Saved meanwhile')
+})
+
+browserTest('what others change is loaded after a change that is being stored, which it would revert', async () => {
+  const tab = await openTab(page, new URL(page.url()).pathname + new URL(page.url()).search)
+  const other = new Grid(tab)
+  await other.settle()
+  const release = await holdRequests()
+  await toTitle()
+  await page.keyboard.type('Mine')
+  await grid.press('Enter')
+  await expect.poll(() => grid.cell(0, 'employmentTitle').innerText()).toBe('Mine')
+  let reads = 0
+  page.on('request', (request) => (reads += new URL(request.url()).pathname === '/v5/contacts' ? 1 : 0))
+  await call('PATCH', `/v5/contacts/${contacts[0].id}`, { body: { name: 'Dora Other' } })
+  await expect.poll(() => other.cell(0, 'name').innerText()).toContain('Dora Other')
+  expect(reads).toBe(0)
+  release()
+  await expect.poll(() => grid.cell(0, 'name').innerText()).toContain('Dora Other')
+  await expectStored(0, { name: 'Dora Other', employmentTitle: 'Mine' })
+  await expect.poll(() => grid.cell(0, 'employmentTitle').innerText()).toBe('Mine')
+  await tab.close()
 })
 
 browserTest('records selected during a deletion stay selected, and other lists drop the deleted ones too', async () => {

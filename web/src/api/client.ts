@@ -41,6 +41,8 @@ interface SendOptions {
   /** Makes a repeated POST take effect once. */
   idempotencyKey?: string
   signal?: AbortSignal
+  /** A read on which a change depends that follows at once: counts as a part of the change. */
+  precedesChange?: boolean
 }
 
 export interface Answer<T> {
@@ -63,12 +65,14 @@ export const unanswered = new Set<Promise<unknown>>()
 
 /** Calls a path that is known only from the schema of the resources; throws `ApiError` if the request is refused. */
 export function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
-  if (method === 'GET')
-    return readUnlessDeleted(path, options.signal, (signal) => request<T>(method, path, { ...options, signal }))
-  const answer = request<T>(method, path, options)
-  if (isWrite(method, path)) {
+  const answer =
+    method === 'GET'
+      ? readUnlessDeleted(path, options.signal, (signal) => request<T>(method, path, { ...options, signal }))
+      : request<T>(method, path, options)
+  const isChange = isWrite(method, path)
+  if (isChange) followDeletion(method, path, answer)
+  if (isChange || options.precedesChange === true) {
     unanswered.add(answer)
-    followDeletion(method, path, answer)
     const forget = () => void unanswered.delete(answer)
     answer.then(forget, forget)
   }

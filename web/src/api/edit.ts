@@ -99,7 +99,7 @@ async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<
   )
   let isMerged = false
   for (let attempt = 0; ; attempt++) {
-    const current = await send<T>('GET', edit.path)
+    const current = await send<T>('GET', edit.path, { precedesChange: true })
     const changes: [string, unknown][] = []
     for (const [field, mine] of wanted) {
       const theirs = valueAt(current.body as RecordData, field)

@@ -64,7 +64,7 @@ async function storeMove(path: string, move: DealMove, seenStageId: string): Pro
   let seen = seenStageId
   let neighbor: object = afterId === undefined ? { beforeId } : { afterId }
   for (;;) {
-    const { body: current, etag } = await send<Deal>('GET', path)
+    const { body: current, etag } = await send<Deal>('GET', path, { precedesChange: true })
     if (current.stageId !== seen && current.stageId !== stageId) {
       const conflict = { resource: 'deals', path, field: 'stageId', mine: stageId, shown: await stageOf(stageId) }
       const choice = await askAboutConflict({ ...conflict, current: current as unknown as RecordData })
