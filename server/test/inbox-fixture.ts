@@ -49,14 +49,19 @@ export const untilRead = (
     return (await inboxQueue.secondsUntilDue(database, id)) === undefined
   })
 
-/** Deletes what is expired. */
-export const maintain = ({ database }: TestService): Promise<unknown> =>
-  new PurgeRounds({
+/** Deletes what is expired. A round ends early while the service itself purges, which it does every minute. */
+export async function maintain(
+  { database }: Pick<TestService, 'database'>,
+  settings: Partial<typeof retention> = {},
+): Promise<void> {
+  const rounds = new PurgeRounds({
     database,
     log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
-    retentionPolicies: retentionPolicies(retention),
+    retentionPolicies: retentionPolicies({ ...retention, ...settings }),
     purged: () => undefined,
-  }).run()
+  })
+  await until('a whole round is over', () => rounds.run())
+}
 
 /** Another person, with a session in the organization of the owner. */
 export async function newColleague(

@@ -23,7 +23,7 @@ export interface MaintenanceFixture {
   /** The same for several tables, in this order, in one step. */
   insertAll(tables: ReadonlyMap<string, readonly Record<string, unknown>[]>): Promise<void>
   /** Runs one round of the maintenance, like a separate process. */
-  round(): Promise<void>
+  round(): Promise<boolean>
   /** The rounds of one process. */
   rounds(policies?: readonly RetentionPolicy[]): PurgeRounds
   count(table: string, where?: string): Promise<number>

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { decodeId } from '../platform/model/ids.ts'
 import { identifier, type Sql, sql } from '../platform/model/sql.ts'
-import { PurgeRounds } from '../platform/operations/maintenance/maintenance.ts'
-import { retentionPolicies } from '../retention-policies.ts'
 import { expectSameRecords, FeedCopy } from '../../test/feed-copy.ts'
-import { retention } from '../../test/maintenance-fixture.ts'
+import { maintain } from '../../test/inbox-fixture.ts'
 import { callAs } from '../../test/people.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
@@ -39,16 +37,8 @@ async function purge(path: string): Promise<void> {
   const table = path.split('/')[2] ?? ''
   await query(sql`update ${identifier(table)} set deleted_at = now() - interval '31 days'
     where organization_id = ${own()} and deleted_at is not null returning id`)
-  await maintain()
+  await maintain(service)
 }
-
-const maintain = (settings: Partial<typeof retention> = {}) =>
-  new PurgeRounds({
-    database: service.database,
-    log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
-    retentionPolicies: retentionPolicies({ ...retention, ...settings }),
-    purged: () => undefined,
-  }).run()
 
 test('nothing that events knew of a purged person is left, also of what belonged to them', async () => {
   const secret = 'Zanzibar'
@@ -114,7 +104,7 @@ test('an event is not missing between others that are younger: readers are refus
   // The second one is from a transaction that took longer.
   await backdate(first.id, 'cam', '29 days 23 hours 59 minutes')
   await backdate(second.id, 'cam', '30 days 5 minutes')
-  await maintain()
+  await maintain(service)
   const page = await call('GET', `/v5/events?after=${body.position}`)
   expect(page.body.events.map(({ recordId }: Json) => recordId)).toEqual([first.id, second.id])
 })
@@ -133,12 +123,12 @@ test('the feed reaches back no further than the histories that are a part of it'
     const follow = () => callShort('GET', `/v5/events?after=${body.position}`)
     await backdate(campaign.id, 'cam', '6 days')
     await backdate(contact.id, 'con', '6 days')
-    await maintain({ historyDays })
+    await maintain(service, { historyDays })
     expect((await follow()).body.events).toHaveLength(2)
     await backdate(campaign.id, 'cam', '8 days')
     await backdate(contact.id, 'con', '8 days')
     // Of the two, only the contact has a history, which is deleted now.
-    await maintain({ historyDays })
+    await maintain(service, { historyDays })
     expect((await follow()).status).toBe(410)
   } finally {
     await short.close()

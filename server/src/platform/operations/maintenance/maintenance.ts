@@ -166,12 +166,15 @@ export class PurgeRounds {
     this.#options = options
   }
 
-  async run(signal = this.#signal): Promise<void> {
+  /** False if the round ended early, because another process is purging or the database is away. */
+  async run(signal = this.#signal): Promise<boolean> {
     this.#signal = signal
     try {
-      for (const policy of await this.#duePolicies()) if (!(await this.#tryPurgeAll(policy))) return
+      for (const policy of await this.#duePolicies()) if (!(await this.#tryPurgeAll(policy))) return false
+      return true
     } catch (error) {
       this.#logFailure({ name: 'all' }, error)
+      return false
     }
   }
 
