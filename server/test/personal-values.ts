@@ -15,7 +15,7 @@ export async function rowsWith(database: Database, words: readonly string[]): Pr
     const rows = await database.crossTenantQuery<{ row: string }>(
       'check the database',
       sql`select row::text from (select to_jsonb(${raw(`"${name}"`)}) as row from ${identifier(name)}) stored
-        where row::text ilike any(${words.map((word) => `%${word}%`)}::text[]) limit 5`,
+        where row::text ilike any(${words.map((word) => `%${word}%`)}::text[])`,
     )
     found.push(...rows.map(({ row }) => `${name}: ${row}`))
   }
