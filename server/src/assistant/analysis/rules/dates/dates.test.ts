@@ -80,6 +80,8 @@ test.each([
   ["let's meet on 5/1", 'America/Sao_Paulo', '2026-11-26T14:14:00Z', '2027-01-05T09:00'],
   ["let's meet on 13/1", 'America/New_York', '2026-11-26T14:14:00Z', '2027-01-13T09:00'],
   ['call me today', 'Europe/London', '2026-11-26T20:14:00Z', '2026-11-26T21:00'],
+  ['geschlossen vom 21.12.2026 bis 03.01.2027', 'Europe/Berlin', '2027-01-04T10:00:00Z', '2027-01-04T11:00'],
+  ['geschlossen vom 21.12.2026 bis 03.01.2027', 'Europe/Berlin', '2027-01-04T23:00:00Z', 'no date'],
 ])('%j in %s at %s is %s', (text, zone, at, date) => {
   expect(dateIn(text, zone, new Date(at))).toBe(date)
 })
