@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../lab/shared/free-port.ts'
 import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { newOwner, type TestOwner } from '../../server/test/people.ts'
 import { createDatabase } from '../../server/test/postgres.ts'
@@ -30,15 +30,6 @@ afterAll(async () => {
   await service.close()
   await database.drop()
 })
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createSocketServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port: free } = server.address() as AddressInfo
-      server.close(() => resolve(free))
-    })
-  })
 
 async function openPage(path: string): Promise<{ page: Page; context: BrowserContext }> {
   if (!browser) throw new Error('The test needs a browser.')
