@@ -38,6 +38,12 @@ const choose = async (stage: string, action: string) => {
   await page.getByRole('menuitem', { name: action }).click()
 }
 
+/** A gate that delays requests, and a function that opens it. */
+const gate = (): [opened: Promise<void>, open: () => void] => {
+  let open = () => {}
+  return [new Promise<void>((resolve) => (open = resolve)), () => open()]
+}
+
 browserTest('a new pipeline has the usual stages, can be renamed, deleted and restored', async () => {
   await page.goto('/settings/pipelines')
   await page.getByRole('button', { name: 'New pipeline' }).click()
@@ -120,6 +126,42 @@ browserTest('stages are ordered by dragging and with the keyboard', async () => 
   await page.mouse.up()
   await expectStages('a', 'b', 'c')
   await expectShown('a', 'b', 'c')
+})
+
+browserTest('a new order stays on the screen when the answer to an earlier read arrives', async () => {
+  for (const name of ['a', 'b', 'c']) await addStage(name)
+  await show()
+  const handle = page.getByRole('button', { name: 'Move c', exact: true })
+  const shown = async () =>
+    (await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').allInnerTexts()).map(
+      (text) => text.trim()[0],
+    )
+  await handle.focus()
+  const [read, answerRead] = gate()
+  const [move, sendMove] = gate()
+  let isHeld = false
+  // The first read after the first move, and then what the second move sends.
+  await page.route(/\/stages[?/]/, async (route) => {
+    const isList = route.request().url().includes('/stages?')
+    if (isHeld === isList) return route.continue()
+    isHeld = true
+    const response = isList ? await route.fetch() : undefined
+    await (isList ? read : move)
+    return response ? route.fulfill({ response }) : route.continue()
+  })
+  await page.keyboard.press('ArrowUp')
+  await expect.poll(() => isHeld).toBe(true)
+  await inFocus(handle)
+  await page.keyboard.press('ArrowUp')
+  await expect.poll(shown).toEqual(['c', 'a', 'b'])
+  const answer = page.waitForResponse(/\/stages\?/)
+  answerRead()
+  await (await answer).finished()
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  expect(await shown()).toEqual(['c', 'a', 'b'])
+  sendMove()
+  await expectStages('c', 'a', 'b')
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 browserTest('deleting a stage with deals asks where they go, and an empty one can be restored', async () => {

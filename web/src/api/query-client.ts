@@ -42,6 +42,10 @@ export const queryClient = new QueryClient({
   },
 })
 
+/** Call it before showing a change that is not stored yet: the answer to an earlier request would revert it. */
+export const ignoreAnswers = (queryKey: readonly unknown[]): void =>
+  void queryClient.cancelQueries({ queryKey, exact: true })
+
 const forgetters = new Set<() => void>()
 
 /** Registers a callback for when everything about a person or an organization must be forgotten. */

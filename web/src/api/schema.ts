@@ -1,7 +1,7 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { api, dataOf, type Schemas } from './client.ts'
 import { declaredField, type DeclaredField, type Definition } from './declared-field.ts'
-import { queryClient } from './query-client.ts'
+import { ignoreAnswers, queryClient } from './query-client.ts'
 
 type DescribedResource = Schemas['ResourceSchema']['resources'][number]
 
@@ -25,7 +25,7 @@ export const schemaQuery = queryOptions({
   queryKey: ['schema'],
   queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources.map(withDeclaredFields),
   staleTime: 60_000,
-  meta: { follows: ({ resource, isOwn }) => resource === 'property' && !isOwn },
+  meta: { follows: ({ resource, isOwn }) => resource === 'property' && !isOwn, waits: true },
 })
 
 /** Converts definitions to fields, so that everything derived from fields also shows and edits custom properties. */
@@ -40,10 +40,12 @@ function withDeclaredFields(resource: ResourceSchema | DescribedResource): Resou
 }
 
 /** Shows definitions before the service has stored them, such as a new order. */
-export const showDefinitions = (name: string, properties: Definition[]): void =>
-  void queryClient.setQueryData(schemaQuery.queryKey, (resources) =>
+export function showDefinitions(name: string, properties: Definition[]): void {
+  ignoreAnswers(schemaQuery.queryKey)
+  queryClient.setQueryData(schemaQuery.queryKey, (resources) =>
     resources?.map((resource) => (resource.name === name ? withDeclaredFields({ ...resource, properties }) : resource)),
   )
+}
 
 /** Reloads the schema after definitions have changed. */
 export const schemaChanged = (): Promise<void> => queryClient.invalidateQueries({ queryKey: schemaQuery.queryKey })

@@ -5,8 +5,8 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { type Schemas, send } from '../api/client.ts'
-import { editOf, sendEdit } from '../api/edit.ts'
-import { queryClient } from '../api/query-client.ts'
+import { editOf, sendEdit, whenStored } from '../api/edit.ts'
+import { ignoreAnswers, queryClient } from '../api/query-client.ts'
 import { useSeen } from '../api/use-seen.ts'
 import { CopyRequest } from '../ui/copy-request.tsx'
 import { IconButton } from '../ui/button.tsx'
@@ -129,18 +129,19 @@ function Stages({ pipelineId }: { pipelineId: string }) {
       const query = new URLSearchParams({ ...order, limit: '100' })
       return (await send<Stage[]>('GET', path, { query })).body
     },
-    meta: followsSection('pipelines'),
+    meta: { ...followsSection('pipelines'), waits: true },
   })
   const move = async (id: string, index: number) => {
     const stages = data ?? []
     const moved = stages.filter((stage) => stage.id === id)
     // Show the new order at once; the service's response replaces it.
     const others = stages.filter((stage) => stage.id !== id)
+    ignoreAnswers(key)
     queryClient.setQueryData(key, others.toSpliced(index, 0, ...moved))
     const [seen] = moved
     if (!seen) return
     const edit = { path: `${path}/${id}`, resource: 'stages', seen, values: { position: index }, isMove: true }
-    await act(() => sendEdit(edit), { refresh: key })
+    await act(() => sendEdit(edit).finally(whenStored), { refresh: key })
     pipelinesChanged()
   }
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />

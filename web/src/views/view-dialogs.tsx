@@ -3,9 +3,9 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
-import { editOf, sendEdit } from '../api/edit.ts'
+import { editOf, sendEdit, whenStored } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
-import { queryClient } from '../api/query-client.ts'
+import { ignoreAnswers, queryClient } from '../api/query-client.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { useSeen } from '../api/use-seen.ts'
@@ -150,10 +150,12 @@ export function OrderViews({ resource, views, onClose }: OrderViewsProps) {
     const position = positionAt(others, index)
     const moved = views.filter((view) => view.id === id).map((view) => ({ ...view, position }))
     // Show the new order at once; the service's response replaces it.
-    queryClient.setQueryData(viewsQuery(resource.name).queryKey, others.toSpliced(index, 0, ...moved))
+    const { queryKey } = viewsQuery(resource.name)
+    ignoreAnswers(queryKey)
+    queryClient.setQueryData(queryKey, others.toSpliced(index, 0, ...moved))
     const seen = views.find((view) => view.id === id)
     const store = async () => seen && sendEdit({ ...editOf('views', seen), values: { position }, isMove: true })
-    await act(store, { refresh: ['views', resource.name] })
+    await act(() => store().finally(whenStored), { refresh: ['views', resource.name] })
   }
   return (
     <Dialog title={t('orderTitle')} description={t('orderText')} isOpen onClose={onClose}>

@@ -5,7 +5,7 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../../access/act.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import type { Definition } from '../../api/declared-field.ts'
-import { editOf, sendEdit } from '../../api/edit.ts'
+import { editOf, sendEdit, whenStored } from '../../api/edit.ts'
 import { showDefinitions, useResource } from '../../api/schema.ts'
 import { useLabel } from '../../messages/labels.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -43,7 +43,7 @@ export function DefinitionList({ name, definitions }: DefinitionListProps) {
         if (seen) await sendEdit({ ...editOf('properties', seen), values: { position }, isMove: true })
       }
     }
-    await act(() => changeDefinitions(store), { refresh: [] })
+    await act(() => changeDefinitions(() => store().finally(whenStored)), { refresh: [] })
   }
   if (definitions.length === 0) return <p className={styles.soft}>{t('empty')}</p>
   return (
