@@ -30,7 +30,7 @@ const patch = async (path: string, body: object): Promise<Json> => {
   return answer.body
 }
 
-/** Sends an event that every webhook of the test gets; what was planned before it, and sent beside it, has arrived too. */
+/** Sends an event that every webhook of the test gets; all that was planned before it has arrived, too. */
 async function sendLast(): Promise<string[][]> {
   const { call, receiver, path } = hooked
   const { id } = await newContact(call, { name: 'Last', tags: ['vip'] })

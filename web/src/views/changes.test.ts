@@ -128,7 +128,7 @@ test("lists get both people's additions, and Undo only removes its own", async (
   expect(record.tags).toEqual(['a', 'theirs'])
 })
 
-test('Undo of a new primary address restores all addresses, and keeps one that somebody else has added', async () => {
+test('Undo of a new primary address restores all addresses, and keeps what others and the service have added', async () => {
   const [work, home, other] = ['work', 'home', 'other'].map((name) => ({
     address: `${name}@x.example`,
     primary: false,
@@ -140,10 +140,11 @@ test('Undo of a new primary address restores all addresses, and keeps one that s
   meanwhile = () => change({ emails: [{ ...home, primary: true, bouncedAt: null }] })
   await save(email, 'home@x.example', seen)
   expect(record).toMatchObject({ email: 'home@x.example', emails: [{ address: 'home@x.example' }] })
-  change({ emails: [...(record.emails as object[]), other] })
+  const returned = { ...home, bouncedAt: '2026-11-28T00:00:00.000Z' }
+  change({ emails: [{ ...returned, primary: true }, other] })
   await undoLast()
   await whenSaid('undone')
-  expect(record.emails).toEqual([home, other, before[0]])
+  expect(record.emails).toEqual([returned, other, before[0]])
 })
 
 test('a refused value is there when the same property of the same record is edited again, and nowhere else', async () => {
