@@ -46,7 +46,7 @@ async function reset(page: Page, { viewport, colorScheme, reducedMotion }: Brows
   for (const event of ['console', 'dialog', 'pageerror', 'popup', 'request', 'response', 'requestfailed'] as const)
     page.removeAllListeners(event)
   await Promise.all(context.pages().map((other) => other !== page && other.close()))
-  // What a test still intercepts may end after its page has left, which is no error of the next test.
+  // What a test still intercepts may end after its page has left; the next test must not fail for it.
   const behavior = 'ignoreErrors'
   await Promise.all([page.unrouteAll({ behavior }), context.unrouteAll({ behavior })])
   const { origin } = new URL(page.url())
