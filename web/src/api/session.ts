@@ -175,7 +175,7 @@ export function authorizedFetch(request: Request): Promise<Response> {
  * repeats a request in another organization.
  */
 async function fetchInSession(request: Request): Promise<Response> {
-  const isAction = request.method !== 'GET' || isSaving()
+  const isAction = !isByItself(request) || isSaving()
   await hasSession(isAction)
   const begun = place
   const sendOnce = () => reach(() => fetch(withCredential(request.clone())))
@@ -189,6 +189,10 @@ async function fetchInSession(request: Request): Promise<Response> {
   token = undefined
   return (await hasLoggedInAgain(isAction)) && place === begun ? sendOnce() : second
 }
+
+/** Reads, also with a body, and the signs of which records are open, which nobody waits for. */
+const isByItself = ({ method, url }: Request): boolean =>
+  method === 'GET' || /\/search\b|\/presence$/.test(new URL(url).pathname)
 
 /** Is there an access token? If this page's session has ended, asks the person to log in again. */
 async function hasSession(isAction: boolean): Promise<boolean> {
