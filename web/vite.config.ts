@@ -73,14 +73,21 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,
-    // What several pages share is one file, and so is the frame around them: 70 small ones took more bytes, and a
-    // request each.
+    // What several pages share is one file, and so are the frame around them, and what lists, forms and tasks consist
+    // of: many small ones take more bytes, and a request each.
     rolldownOptions: {
       output: {
         codeSplitting: {
           groups: [
-            { name: 'shared', test: isOfFirstPage, minShareCount: 3, priority: 1 },
-            { name: 'frame', test: /\/src\/router\.tsx$/ },
+            { name: 'shared', test: isOfFirstPage, minShareCount: 3, priority: 4 },
+            { name: 'frame', test: /\/src\/(?:router|views\/record-name)\.tsx$/, priority: 3 },
+            { name: 'list', test: /\/src\/resources\/list-page\.tsx$/, priority: 2 },
+            {
+              name: 'form',
+              test: /\/src\/(?:ui\/form|views\/property-input|api\/(?:names|post-once|timeline))\.tsx?$/,
+              priority: 2,
+            },
+            { name: 'tasks', test: /\/src\/tasks\/task-(?:row|dialog)\.tsx$/, priority: 1 },
           ],
         },
       },

@@ -15,8 +15,11 @@ import {
   loadRecordMessages,
 } from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
+import { preloadBoard } from './resources/boards.ts'
 import { parseSearch, type Search, stringifySearch } from './api/search.ts'
 import { Shell } from './shell/shell.tsx'
+import { preloadViews } from './views/saved-views.ts'
+import { preloadRecord } from './views/use-record.ts'
 import { ApplicationError, Loading, PageError, UnknownPage } from './ui/states.tsx'
 
 const root = createRootRoute({ notFoundComponent: UnknownPage })
@@ -166,13 +169,7 @@ const settingsSection = createRoute({
 const list = createRoute({
   getParentRoute: () => application,
   path: '/$resource',
-  loader: ({ params: { resource } }) =>
-    unlessTroubled(
-      Promise.all([
-        import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(resource)),
-        import('./views/saved-views.ts').then(({ preloadViews }) => preloadViews(resource)),
-      ]),
-    ),
+  loader: ({ params: { resource } }) => unlessTroubled(Promise.all([preloadBoard(resource), preloadViews(resource)])),
   component: lazyRouteComponent(() => import('./resources/list-page.tsx'), 'ResourceListPage'),
 })
 const record = createRoute({
@@ -180,7 +177,7 @@ const record = createRoute({
   path: '/$resource/$recordId',
   loader: ({ params, location }) => {
     // The page does not wait for the record.
-    void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
+    void preloadRecord(params.resource, params.recordId)
     return Promise.all([
       loadRecordMessages(currentLanguage()),
       import('./resources/sections.ts').then(({ preloadSections }) =>
