@@ -39,7 +39,7 @@ export const launchChromium = (...more: string[]): Promise<Browser> =>
   })
 
 /**
- * Without the compilers for code that runs often: a page of a test ends before their work pays. A load takes a seventh
+ * Without the compilers for code that runs often: a page of a test ends before their work pays. A load takes a tenth
  * less processor time in the page's process, and so does axe.
  */
 const forShortPages = '--js-flags=--no-opt --no-maglev'
