@@ -21,7 +21,7 @@ import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait, withoutLinks } from './rules/actions.ts'
 import { datesIn, latestDate } from './rules/dates/dates.ts'
 import { isOwnEmail, isOwnPhone } from './rules/details.ts'
-import { sentencesOf } from './rules/text.ts'
+import { sentencesOf, withSingleSpaces } from './rules/text.ts'
 import { isWholeIn, isWordingSupported } from './wording.ts'
 
 /**
@@ -34,9 +34,11 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
   const { intent, language, summary, suspicious } = interpretation
   if (!intents.includes(intent) || !languages.includes(language)) return nothing(suspicious)
   const text = analysedText(note)
-  const isNamed = namedDays(text, facts)
+  // As the rules read it.
+  const simple = withSingleSpaces(text).text
+  const isNamed = namedDays(simple, facts)
   const actions = interpretation.actions
-    .filter((action) => isSupported(action, { interpretation, text, facts, isNamed }))
+    .filter((action) => isSupported(action, { interpretation, text, simple, facts, isNamed }))
     .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
     .slice(0, maxActions)
     .map(withSource)
@@ -76,17 +78,19 @@ const nothing = (suspicious: boolean): Interpretation => ({
 interface Context {
   interpretation: Interpretation
   text: string
+  /** The text with single spaces. */
+  simple: string
   facts: NoteFacts
   /** Does the note name this local day? */
   isNamed: (day: number) => boolean
 }
 
-function isSupported(action: Action, { interpretation, text, facts, isNamed }: Context): boolean {
+function isSupported(action: Action, { interpretation, text, simple, facts, isNamed }: Context): boolean {
   const { intent, suspicious } = interpretation
   const isAllowed = actionTypes.includes(action.type) && actionsOfIntent[intent].includes(action.type)
   if (!isAllowed || (suspicious && action.type !== 'suppress')) return false
   if (!priorities.includes(action.priority) || !(action.confidence >= 0 && action.confidence <= 1)) return false
-  if (!isWords(action.evidence, text) || !areParamsSupported(action, { intent, text, facts })) return false
+  if (!isWords(action.evidence, text) || !areParamsSupported(action, { intent, simple, facts })) return false
   if (action.dueAt === undefined) return action.type !== 'wait_until'
   if (!isSoon(action.dueAt, facts)) return false
   const isDefault = action.type === 'wait_until' && action.dueAt === defaultWait(intent, facts).toISOString()
@@ -102,11 +106,11 @@ function isWords({ start, end }: Span, text: string): boolean {
 
 function areParamsSupported(
   action: Action,
-  { intent, text, facts }: Pick<Context, 'text' | 'facts'> & { intent: Intent },
+  { intent, simple, facts }: Pick<Context, 'simple' | 'facts'> & { intent: Intent },
 ): boolean {
   switch (action.type) {
     case 'call':
-      return action.params.phone === undefined || isPhoneIn(action.params.phone, text)
+      return action.params.phone === undefined || isPhoneIn(action.params.phone, simple)
     case 'create_task':
       return isPlainText(action.params.title, maxTitleLength)
     case 'change_stage': {
@@ -123,9 +127,9 @@ function areParamsSupported(
       return (
         isOther &&
         isOtherPhone &&
-        (name === undefined || (isWholeIn(name, text, /[\p{L}\p{N}]/u) && isPlainText(name, 100))) &&
-        (email === undefined || isEmailIn(email, text)) &&
-        (phone === undefined || isPhoneIn(phone, text))
+        (name === undefined || (isNameIn(name, simple) && isPlainText(name, 100))) &&
+        (email === undefined || isEmailIn(email, simple)) &&
+        (phone === undefined || isPhoneIn(phone, simple))
       )
     }
     case 'reply':
@@ -137,12 +141,15 @@ function areParamsSupported(
   }
 }
 
+const isNameIn = (name: string, text: string): boolean =>
+  isWholeIn(withSingleSpaces(name).text, text, /[\p{L}\p{N}]/u)
+
 /** The whole address: `a@b.example` is not in `xa@b.example`. */
 const isEmailIn = (email: string, text: string): boolean =>
   /^[^\s@<>()]+@[^\s@<>()]+$/.test(email) && isWholeIn(email.toLowerCase(), text.toLowerCase(), /[\p{L}\p{N}_%+@.-]/u)
 
 const isPhoneIn = (phone: string, text: string): boolean =>
-  /^[+\d][\d ()/.-]{3,30}$/.test(phone) && isWholeIn(phone, text, /[\d+]/)
+  /^[+\d][\d ()/.-]{3,30}$/.test(phone) && isWholeIn(withSingleSpaces(phone).text, text, /[\d+]/)
 
 const link =
   /[a-z][a-z+.-]*:\/\/|\bwww\.|\b(?:mailto|javascript|data|tel):|\]\(|<\/?[a-z!]|\b[\p{L}\p{N}-]+\.(?:[a-z]{2,})\/\S|\b[a-z0-9-]+\.(?:com|net|org|io|de|eu|info|biz|co|app|dev|ru|cn|xyz|example)\b/iu

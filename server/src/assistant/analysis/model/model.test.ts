@@ -81,7 +81,7 @@ test('the answer of the model is used, with how it was found', async () => {
     summary: 'Wants to meet on 3 December.',
     engine: 'model',
     model: 'test-model',
-    promptVersion: 'rules-3 note-2',
+    promptVersion: 'rules-4 note-2',
     inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     tokens: 400,
     degraded: false,

@@ -73,6 +73,25 @@ test('letter case and the width of spaces do not change what a note means', () =
   )
 })
 
+test('each note means the same, with the same words as evidence, however its spaces and line ends are written', () => {
+  const facts = factsFor('Europe/Berlin')
+  const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ')
+  const readingOf = (text: string) => {
+    const { actions, ...meaning } = verify(read(text, facts), { organizationId: '', text }, facts)
+    const words = ({ evidence: { start, end }, ...action }: (typeof actions)[number]) => ({
+      ...action,
+      evidence: squeezed(text.slice(start, end)),
+    })
+    return { ...meaning, actions: actions.map(words) }
+  }
+  for (const { text } of [...notes, ...injections]) {
+    const single = text.replaceAll(/[^\S\n]*\n[^\S\n]*/g, '\n').replaceAll(/[^\S\n]+/g, ' ')
+    const expected = { text, reading: readingOf(single) }
+    const ways = [single.replaceAll(' ', '  '), single.replaceAll(' ', '\u00a0\t '), single.replaceAll('\n', ' \r\n\t')]
+    for (const way of [text, ...ways]) expect({ text, reading: readingOf(way) }).toEqual(expected)
+  }
+})
+
 test('a note takes milliseconds, also one that is written to be slow', () => {
   const facts = factsFor('Europe/Berlin')
   const slowest = [

@@ -8,7 +8,7 @@ import type { Meaning } from './locale.ts'
 import { compileLocale, type Match, matchesIn } from './matches.ts'
 import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
 import { locales } from './phrases.ts'
-import { type Sentence, sentencesOf } from './text.ts'
+import { type Sentence, sentencesOf, withSingleSpaces } from './text.ts'
 
 const compiled = locales.map(compileLocale)
 const nameLeads = new Set(locales.flatMap((locale) => locale.nameLeads))
@@ -20,7 +20,14 @@ export interface RulesResult {
 }
 
 /** Reads a note by its phrases: deterministic, offline. The text has at most `maxTextLength` characters. */
-export function interpret(text: string, facts: NoteFacts): RulesResult {
+export function interpret(note: string, facts: NoteFacts): RulesResult {
+  const { text, originalOf } = withSingleSpaces(note)
+  const { interpretation, isHardOptOut } = interpretSimple(text, facts)
+  const actions = interpretation.actions.map((action) => ({ ...action, evidence: originalOf(action.evidence) }))
+  return { interpretation: { ...interpretation, actions }, isHardOptOut }
+}
+
+function interpretSimple(text: string, facts: NoteFacts): RulesResult {
   const sentences = sentencesOf(text)
   if (looksLikeInjection(text)) return interpretSuspicious(text, sentences, facts)
   const found = compiled

@@ -12,6 +12,35 @@ export interface Sentence extends Span {
   isQuoted: boolean
 }
 
+/** A text with single spaces, and its places in the original. */
+export interface SimpleText {
+  text: string
+  originalOf(span: Span): Span
+}
+
+/**
+ * Phrases and dates are written with single spaces, but notes have double ones, lines that mail programs wrap and indent,
+ * and the line ends of Windows: spaces become one, and line ends lose those around them.
+ */
+export function withSingleSpaces(original: string): SimpleText {
+  let text = ''
+  let copied = 0
+  /** Where the text continues after a shortened run: its offset there, and in the original. */
+  const moves: { at: number; from: number }[] = []
+  for (const { 0: run, index } of original.matchAll(/[^\S\n]*\n[^\S\n]*|[^\S\n]+/g)) {
+    text += original.slice(copied, index) + (run.includes('\n') ? '\n' : ' ')
+    copied = index + run.length
+    if (run.length > 1) moves.push({ at: text.length, from: copied })
+  }
+  text += original.slice(copied)
+  const offsetOf = (at: number): number => {
+    const move = moves.findLast((one) => one.at <= at)
+    return move ? move.from + at - move.at : at
+  }
+  // The end of a span is after its last character, not after the spaces that follow it.
+  return { text, originalOf: ({ start, end }) => ({ start: offsetOf(start), end: offsetOf(end - 1) + 1 }) }
+}
+
 /** Bounds the time for a text of many tiny sentences. */
 const maxSentences = 200
 

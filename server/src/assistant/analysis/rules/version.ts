@@ -1,2 +1,2 @@
 /** Increase it with every change of the phrases or of how they are used. */
-export const rulesVersion = 'rules-3'
+export const rulesVersion = 'rules-4'
