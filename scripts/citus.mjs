@@ -23,6 +23,7 @@ export const allTests = [
   ...['webhooks', 'replay'].map((name) => `server/src/webhooks/${name}.test`),
   ...['http/effects/idempotency', 'queue/', 'operations/backup/backup'].map((name) => `server/src/platform/${name}`),
   // Logins, sessions, credentials, people, mails and the audit log
+  'server/src/api/erasure-sending',
   'server/src/identity',
   ...[
     'intake',

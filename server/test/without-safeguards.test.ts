@@ -37,6 +37,8 @@ const uuid = (prefix: string, id: string) => decodeId(prefix, id) ?? ''
 /** Waits until this many sessions wait for a lock. */
 const waitForLocks = (sessions: number) =>
   until('sessions wait for a lock', async () => {
+    // A transaction sees the sessions as they were at its first look.
+    await rows('select pg_stat_clear_snapshot()')
     const waiting = await rows(`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`)
     return waiting.length === sessions

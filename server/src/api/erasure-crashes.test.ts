@@ -150,21 +150,28 @@ const erase = ({ url }: ServiceProcess, { id, word }: Person): Promise<number | 
     () => undefined,
   )
 
-/** Kills the process when it waits for the table, in the middle of a transaction. */
-async function killBefore(table: string, begin: () => Promise<ServiceProcess>): Promise<void> {
+/** Kills the process of this name when it waits for the table, in the middle of a transaction. */
+async function killBefore(table: string, name: string, begin: () => Promise<ServiceProcess>): Promise<void> {
   await client.query(`begin; lock table ${table} in share mode`)
-  const victim = await begin()
-  await until(`the process waits for ${table}`, async () => {
+  const isWaiting = async () => {
+    // A transaction sees the sessions as they were at its first look.
+    await rowsOf('select pg_stat_clear_snapshot()')
     const waiting = await rowsOf(
       `select from pg_locks join pg_stat_activity using (pid)
         where relation = $1::regclass and not granted and application_name = $2`,
-      [table, victim.name],
+      [table, name],
     )
     return waiting.length > 0
-  })
+  }
+  // From the start: a process waits for three seconds at most, and works before it says that it is ready.
+  const [victim] = await Promise.all([begin(), until(`the process waits for ${table}`, isWaiting, 60_000)])
+  await kill(victim)
+  await client.query('rollback')
+}
+
+async function kill(victim: ServiceProcess): Promise<void> {
   victim.signal('SIGKILL')
   await victim.ended
-  await client.query('rollback')
 }
 
 /** A program repeats a request until it has an answer. */
@@ -188,10 +195,16 @@ async function rowsWith(words: readonly string[]): Promise<string[]> {
 
 const rowsOfOthers = (): Promise<string[]> => rowsWith([bystander.word, ...bystander.records])
 
-/** Everything is gone, each record is reported once, and nothing else has changed. */
+/** Maintenance deletes the rest within minutes: a step that meets a lock is repeated after a minute. */
+const longestMaintenance = 150_000
+
+/** Once maintenance has finished, everything is gone, each record is reported once, and nothing else has changed. */
 async function expectErased(group: string, others: readonly string[]): Promise<void> {
   const erased = people.get(group) ?? []
-  await until('maintenance has finished', async () => (await rowsWith([group])).length === 0, 60_000)
+  const maintenance = await processes.start(`maintenance of ${group}`, { ROLE: 'work' })
+  await until('maintenance has finished', async () => (await rowsWith([group])).length === 0, longestMaintenance)
+  // Another test must not meet it.
+  await kill(maintenance)
   const ids = erased.flatMap(({ records }) => records)
   const reported = await rowsOf(
     `select record_id as id, count(*)::int as count from events
@@ -202,7 +215,9 @@ async function expectErased(group: string, others: readonly string[]): Promise<v
   expect(new Set(reported.map(({ count }) => count))).toEqual(new Set([1]))
   for (const table of ['idempotency_answers', 'inbox_entries'])
     expect(await rowsOf(`select from ${table} where record_id = any($1::uuid[])`, [ids])).toEqual([])
-  expect(await rowsOfOthers()).toEqual(others)
+  // The entry of a group, if one of the erased people led it, names somebody who is left.
+  const isNewLead = (row: string) => row.startsWith('inbox_entries: ') && !others.includes(row)
+  expect((await rowsOfOthers()).filter((row) => !isNewLead(row))).toEqual(others)
 }
 
 /** Another process answers the request, again or for the first time, and from then on nobody finds the contact. */
@@ -218,13 +233,12 @@ test('a process that is killed before any step of an erasure leaves nothing half
   let service = await startApi('first')
   for (const [index, person] of (people.get(stepwise) ?? []).entries()) {
     const victim = service
-    await killBefore(written[index] ?? '', async () => {
+    await killBefore(written[index] ?? '', victim.name, async () => {
       void erase(victim, person)
       return victim
     })
     service = await continueWith(`successor ${index}`, person)
   }
-  await processes.start('maintenance', { ROLE: 'work' })
   await expectErased(stepwise, before)
 }, 300_000)
 
@@ -235,11 +249,9 @@ test('the same at random moments', async () => {
   for (const [index, person] of (people.get(atRandom) ?? []).entries()) {
     const answer = erase(service, person)
     await Promise.race([answer, delay(random() * longest)])
-    service.signal('SIGKILL')
-    await service.ended
+    await kill(service)
     service = await continueWith(`next ${index}`, person)
   }
-  await processes.start('more maintenance', { ROLE: 'work' })
   await expectErased(atRandom, before)
 }, 300_000)
 
@@ -252,8 +264,8 @@ test('what maintenance was finishing when it was killed is finished by another p
     await repeat(service, person)
     await client.query('rollback')
     expect(await rowsWith([person.word])).not.toEqual([])
-    await killBefore(finished[index] ?? '', () => processes.start(`maintenance ${index}`, { ROLE: 'work' }))
+    const name = `maintenance ${index}`
+    await killBefore(finished[index] ?? '', name, () => processes.start(name, { ROLE: 'work' }))
   }
-  await processes.start('last', { ROLE: 'work' })
   await expectErased(later, before)
 }, 300_000)

@@ -59,19 +59,25 @@ export class Feed {
     this.presence = new PresenceWatch(options)
     this.#database = database
     this.notices = notices
-    const onError = (error: unknown) => log.error(errorForLog(error), 'feed: looking for events failed')
-    const loop = (interval: number, run: () => Promise<number>) =>
-      startLoop({
-        ready,
-        retryMilliseconds: 1000,
-        onError,
-        run: () =>
-          run().catch((error: unknown) => {
-            // A lost database session delays nobody longer than until the next poll.
-            if (isTransient(error)) return interval
-            throw error
-          }),
-      })
+    const onError = (error: unknown) => {
+      if (!isTransient(error)) log.error(errorForLog(error), 'feed: looking for events failed')
+    }
+    const loop = (interval: number, run: () => Promise<number>) => {
+      let hasFailed = false
+      const runOnce = async () => {
+        try {
+          const next = await run()
+          hasFailed = false
+          return next
+        } catch (error) {
+          // A lost database session delays nobody longer than until the next poll; an outage is asked about less often.
+          if (hasFailed || !isTransient(error)) throw error
+          hasFailed = true
+          return interval
+        }
+      }
+      return startLoop({ ready, retryMilliseconds: 1000, onError, run: runOnce })
+    }
     this.#looking = loop(lookInterval, () => this.#look())
     this.#checking = loop(credentialInterval, () => this.#checkCredentials())
     this.#noticing = loop(noticeInterval, () => this.#notice())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { type MailedService, startMailedService } from '../../test/mailed-service.ts'
+import { type MailedService, mailSettings, startMailedService } from '../../test/mailed-service.ts'
 import { followPeople, type PeopleStream } from '../../test/people-stream.ts'
 import { loggedIn, newOwner, type TestOwner, type TestPerson } from '../../test/people.ts'
 import { createDatabase } from '../../test/postgres.ts'
@@ -17,7 +17,7 @@ let contact: Json
 beforeAll(async () => {
   const database = await createDatabase()
   mailed = await startMailedService({}, database)
-  second = await startTestService({}, { ...database, drop: async () => undefined })
+  second = await startTestService(mailSettings(mailed.receiver), { ...database, drop: async () => undefined })
 })
 beforeEach(async () => {
   owner = await newOwner(mailed.service)

@@ -139,7 +139,7 @@ export async function findErased(
   return new Set(erased.map(({ id }) => id))
 }
 
-/** The same of these deliveries (uuids), as far as their records are erased. The transaction has changed and locked them before. */
+/** Deletes what receivers answered to these deliveries (uuids) of erased records. The transaction has locked them before. */
 export async function deleteAnswersOfErased(db: Transaction, ids: readonly string[]): Promise<void> {
   const erased = await findErased(db, ids)
   if (erased.size === 0) return

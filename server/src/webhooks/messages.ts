@@ -71,7 +71,7 @@ export class Messages {
     const ids = waiting.map(({ id }) => id)
     const erased = await findErased(this.#options.database.reader(webhookActor(organizationId)), ids)
     const gone = waiting.filter(({ id }) => erased.has(id))
-    const again = await this.#composeNew(organizationId, gone)
+    const again = await this.#composeAll(organizationId, gone, { withValues: false })
     return new Map(
       waiting.flatMap((one): [string, Message][] => {
         const message = erased.has(one.id) ? again.get(one.eventId) : one.message
@@ -99,7 +99,7 @@ export class Messages {
 
   /** By event; those that are no longer stored are missing. */
   #composeNew(organizationId: string, deliveries: readonly ClaimedDelivery[]): Promise<ReadonlyMap<string, Message>> {
-    const composing = this.#composeAll(organizationId, deliveries)
+    const composing = this.#composeAll(organizationId, deliveries, { withValues: true })
     const until = performance.now() + reuse
     for (const delivery of deliveries.filter(isFirst)) {
       const key = keyOf(organizationId, delivery)
@@ -129,6 +129,7 @@ export class Messages {
   async #composeAll(
     organizationId: string,
     deliveries: readonly ClaimedDelivery[],
+    { withValues }: { withValues: boolean },
   ): Promise<ReadonlyMap<string, Message>> {
     const messages = new Map<string, Message>()
     if (deliveries.length === 0) return messages
@@ -139,10 +140,14 @@ export class Messages {
     const objects = await readAllObjects(db, resources, deliveries)
     for (const delivery of deliveries) {
       const resource = resources.get(splitType(delivery.type).singular)
-      const event = resource && eventOf(delivery, resource, sent)
-      if (!event) continue
+      const stored = resource && eventOf(delivery, resource, sent)
+      if (!stored) continue
+      const event = withValues ? stored : { ...stored, values: null, changes: [] }
       const href = this.#hrefOf(resource, delivery, event)
-      messages.set(delivery.eventId, composeMessage(event, objects.get(delivery.recordId), href))
+      messages.set(
+        delivery.eventId,
+        composeMessage(event, withValues ? objects.get(delivery.recordId) : undefined, href),
+      )
     }
     return messages
   }

@@ -133,7 +133,7 @@ export class Session {
       for (const { id, tries } of this.#waiting.splice(0)) this.#tried.push(withoutAttempt({ id, tries }, 0))
       return
     }
-    // One look at a time: attempts that end meanwhile make the next one worth more.
+    // One look at a time: what may be sent meanwhile shares the next one.
     if (!this.#target || this.#isRefreshing) return
     const [target, next] = [this.#target, this.#waiting.splice(0, Math.max(0, this.#limit - this.#inProgress.size))]
     const isFresh = next.every(({ id }) => this.#fresh.has(id))
@@ -155,7 +155,8 @@ export class Session {
     this.#isRefreshing = true
     try {
       return await this.#context.messages.refresh(this.#lease.organizationId, next)
-    } catch {
+    } catch (error) {
+      if (!isTransient(error)) throw error
       return undefined
     } finally {
       this.#isRefreshing = false
@@ -165,7 +166,9 @@ export class Session {
 
   async #sendFound(delivery: Prepared, found: ReadonlyMap<string, Message> | undefined, target: Target): Promise<void> {
     const message = found?.get(delivery.id)
-    if (message) await this.#send({ ...delivery, message }, target)
+    // The look takes time: the service may stop meanwhile, or the receiver say that it is gone.
+    if (this.#isEnding) this.#tried.push(withoutAttempt(delivery, 0))
+    else if (message) await this.#send({ ...delivery, message }, target)
     else this.#tried.push(found ? skipped(delivery.id, notStored) : withoutAttempt(delivery, 1))
   }
 

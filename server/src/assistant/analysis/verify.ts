@@ -141,8 +141,7 @@ function areParamsSupported(
   }
 }
 
-const isNameIn = (name: string, text: string): boolean =>
-  isWholeIn(withSingleSpaces(name).text, text, /[\p{L}\p{N}]/u)
+const isNameIn = (name: string, text: string): boolean => isWholeIn(withSingleSpaces(name).text, text, /[\p{L}\p{N}]/u)
 
 /** The whole address: `a@b.example` is not in `xa@b.example`. */
 const isEmailIn = (email: string, text: string): boolean =>

@@ -142,12 +142,7 @@ class SharedConnection {
     if (index < 0) return // Settled before: `pg` reports a query that it cannot send twice.
     this.#pending.splice(index, 1)
     this.#idle?.refresh()
-    if (!error) {
-      pending.resolve(result)
-      // The next ones were sent again meanwhile, and would all run here as well.
-      if (this.#pending[0]?.isAnswered) this.#discard(new DeadlineExceeded())
-      return
-    }
+    if (!error) return pending.resolve(result)
     pending.reject(error)
     // An error before the earlier results: `pg` did not send the query, and no longer knows what is prepared.
     if (isUnusableConnection(error) || index > 0) this.#discard(error)

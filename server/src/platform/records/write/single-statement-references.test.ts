@@ -102,6 +102,8 @@ async function createDuring(statement: string): Promise<Awaited<ReturnType<typeo
   const creating = post('/v5/contacts', { name: 'Waiting', companyId })
   // It has to wait for the lock.
   for (let waiting = 0; waiting === 0; await delay(20)) {
+    // A transaction sees the sessions as they were at its first look.
+    await client.query('select pg_stat_clear_snapshot()')
     const { rows } = await client.query<{ count: number }>(
       `select count(*)::integer as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`,

@@ -317,7 +317,7 @@ function wallDate(found: FoundDay | undefined, time: FoundTime | undefined, sent
   const before = normal.slice(Math.max(0, at - 60), at)
   const isEnd = found !== undefined && endOfRange.test(before)
   const given = found?.reading
-  // Nothing is left of a range whose next morning was before today.
+  // The range ended before yesterday.
   if (given?.last !== undefined && given.last + day < today) return undefined
   const first = given && given.last !== undefined && given.day < today ? today : (given?.day ?? today)
   const minutes = time && officeMinutes(time.reading)
