@@ -43,11 +43,13 @@ export async function squeezedAt(
   const found: string[] = []
   for (const width of at) {
     await resize(page, width)
+    let faults: string[] = []
+    const look = async () => (faults = await squeezed(page))
     // The page measures itself after a resize.
     await expect
-      .poll(() => squeezed(page))
+      .poll(look)
       .toEqual([])
-      .catch(async () => found.push(...(await squeezed(page)).map((fault) => `at ${width}: ${fault}`)))
+      .catch(() => found.push(...faults.map((fault) => `at ${width}: ${fault}`)))
   }
   return found
 }

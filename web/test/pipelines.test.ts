@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { beforeEach, expect } from 'vitest'
+import { beforeEach, expect, onTestFinished } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { inFocus } from './gestures.ts'
@@ -140,6 +140,11 @@ browserTest('a new order stays on the screen when the answer to an earlier read 
   const [read, answerRead] = gate()
   const [move, sendMove] = gate()
   let isHeld = false
+  onTestFinished(async () => {
+    answerRead()
+    sendMove()
+    await page.unrouteAll({ behavior: 'wait' })
+  })
   // The first read after the first move, and then what the second move sends.
   await page.route(/\/stages[?/]/, async (route) => {
     const isList = route.request().url().includes('/stages?')
@@ -161,7 +166,6 @@ browserTest('a new order stays on the screen when the answer to an earlier read 
   expect(await shown()).toEqual(['c', 'a', 'b'])
   sendMove()
   await expectStages('c', 'a', 'b')
-  await page.unrouteAll({ behavior: 'wait' })
 })
 
 browserTest('deleting a stage with deals asks where they go, and an empty one can be restored', async () => {

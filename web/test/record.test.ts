@@ -69,6 +69,40 @@ browserTest('every editable property can be edited in place, with the keyboard',
   await expectStored({ employmentTitle: null })
 })
 
+browserTest('an entered value survives the answer to a read from before', async () => {
+  const path = `/v5/contacts/${contact.id}`
+  const [opened, open] = gate()
+  const [answered, answer] = gate()
+  let reads = 0
+  await page.route(`**${path}`, async (route) => {
+    // What another person changes leads to the first of them.
+    if (route.request().method() !== 'GET' || ++reads > 1) return route.continue()
+    const response = await route.fetch()
+    answer()
+    await opened
+    await route.fulfill({ response })
+  })
+  await call('PATCH', path, { body: { city: 'Hamburg' } })
+  await answered
+  await properties().getByRole('button', { name: 'Edit Job title', exact: true }).click()
+  await page.keyboard.type('Captain')
+  await page.keyboard.press('Enter')
+  await toast('Job title saved').waitFor()
+  await Promise.all([page.waitForResponse((response) => response.url().endsWith(path)), open()])
+  const seen = new Set<boolean>()
+  // The next read is that of a later change.
+  await call('PATCH', path, { body: { city: 'Bremen' } })
+  await expect
+    .poll(async () => {
+      const text = await properties().innerText()
+      seen.add(text.includes('Captain'))
+      return text.includes('Bremen')
+    })
+    .toBe(true)
+  expect([...seen]).toEqual([true])
+  await page.unroute(`**${path}`)
+})
+
 browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+Enter posts it once', async () => {
   const box = page.getByRole('textbox', { name: 'New note' })
   await box.waitFor()

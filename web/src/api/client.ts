@@ -41,7 +41,7 @@ interface SendOptions {
   /** Makes a repeated POST take effect once. */
   idempotencyKey?: string
   signal?: AbortSignal
-  /** A read on which a change depends that follows at once: counts as a part of the change. */
+  /** The read with which a change begins: counts as a part of it. */
   precedesChange?: boolean
 }
 

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from './error.ts'
-import { followDeletion, readUnlessDeleted } from './deletions.ts'
+import { followDeletion, forgetDeletion, readUnlessDeleted } from './deletions.ts'
 
 /** A path of a record that no other test uses. */
 let number = 0
@@ -69,6 +69,28 @@ test('a restored record is read, and other changes and the account delete no rec
   followDeletion('PATCH', path, Promise.resolve())
   followDeletion('DELETE', '/v5/me/organizations/org_1', Promise.resolve())
   expect([await read(path), await read('/v5/me/organizations/org_1')]).toEqual(['read', 'read'])
+})
+
+test('a record that somebody else restores is read at once', async () => {
+  const path = newPath()
+  followDeletion('DELETE', path, Promise.resolve())
+  await expect(read(`${path}/tasks`)).rejects.toMatchObject({ status: 404 })
+  forgetDeletion(path.split('/').at(-1) ?? '')
+  expect(await read(`${path}/tasks`)).toBe('read')
+})
+
+test('a read does not wait long for a deletion without an answer, nor after it has ended itself', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const path = newPath()
+  followDeletion('DELETE', path, held().promise)
+  const reading = read(path)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(await reading).toBe('read')
+  const ending = new AbortController()
+  const ended = readUnlessDeleted(path, ending.signal, (signal) => Promise.resolve(signal.aborted))
+  ending.abort()
+  expect(await ended).toBe(true)
 })
 
 test('the end of the whole read is that of the request', async () => {

@@ -1,7 +1,9 @@
 import { ApiError } from './error.ts'
 
-/** Milliseconds for which a deletion is remembered: somebody else may restore the record later. */
+/** Milliseconds for which a deletion is remembered: until then, what shows the record has been left. */
 const memory = 10_000
+/** Milliseconds for which a read waits for a deletion without an answer. */
+const patience = 5000
 
 /** By path of a record: whether this page has deleted it, once the service has answered. */
 const deletions = new Map<string, Promise<boolean>>()
@@ -34,6 +36,11 @@ export function followDeletion(method: string, path: string, answer: Promise<unk
   void isDeleted.then((is) => setTimeout(forget, is ? memory : 0))
 }
 
+/** Somebody has restored the record. */
+export function forgetDeletion(id: string): void {
+  for (const record of deletions.keys()) if (record.endsWith(`/${id}`)) deletions.delete(record)
+}
+
 /**
  * Reads a path, unless it is of a record that this page has just deleted and that is still shown somewhere: browsers
  * report each refused request. What is being read while the record is deleted is read again if the deletion is refused.
@@ -45,7 +52,7 @@ export async function readUnlessDeleted<T>(
 ): Promise<T> {
   for (;;) {
     for (const [record, isDeleted] of deletions)
-      if (isWithin(path, record) && (await isDeleted)) throw new ApiError(404, noSuchRecord, undefined)
+      if (isWithin(path, record) && (await soon(isDeleted, signal))) throw new ApiError(404, noSuchRecord, undefined)
     const ending = new AbortController()
     const end = () => ending.abort(signal?.reason)
     if (signal?.aborted === true) end()
@@ -61,5 +68,17 @@ export async function readUnlessDeleted<T>(
     }
   }
 }
+
+/** False if there is no answer soon, or the reader has left. */
+const soon = (isDeleted: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), patience)
+    if (signal?.aborted === true) resolve(false)
+    signal?.addEventListener('abort', () => resolve(false))
+    void isDeleted.then((is) => {
+      clearTimeout(timer)
+      resolve(is)
+    })
+  })
 
 const isWithin = (path: string, record: string): boolean => path === record || path.startsWith(`${record}/`)

@@ -71,8 +71,10 @@ export const isStoring = (): boolean => storing.size > 0 || unanswered.size > 0
 
 /** Waits until no change is in progress and the callers of the last ones have run. */
 export async function whenStored(): Promise<void> {
-  while (isStoring()) await Promise.allSettled([...storing.values(), ...unanswered])
-  await new Promise((resolve) => setTimeout(resolve))
+  do {
+    await Promise.allSettled([...storing.values(), ...unanswered])
+    await new Promise((resolve) => setTimeout(resolve))
+  } while (isStoring())
 }
 
 /** A limit: nobody else can change the record that often during one request. */

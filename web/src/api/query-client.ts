@@ -42,7 +42,10 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** Call it before showing a change that is not stored yet: the answer to an earlier request would revert it. */
+/**
+ * Call it before showing a change that is not stored yet: the answer to an earlier request would revert it. Refetch when the
+ * change is stored or refused.
+ */
 export const ignoreAnswers = (queryKey: readonly unknown[]): void =>
   void queryClient.cancelQueries({ queryKey, exact: true })
 

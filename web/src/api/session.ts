@@ -190,7 +190,7 @@ async function fetchInSession(request: Request): Promise<Response> {
   return (await hasLoggedInAgain(isAction)) && place === begun ? sendOnce() : second
 }
 
-/** Reads, also with a body, and the signs of which records are open, which nobody waits for. */
+/** Requests that a page also sends by itself: reads, also those with a body, and which records are open in it. */
 const isByItself = ({ method, url }: Request): boolean =>
   method === 'GET' || /\/search\b|\/presence$/.test(new URL(url).pathname)
 

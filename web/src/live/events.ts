@@ -1,3 +1,4 @@
+import { forgetDeletion } from '../api/deletions.ts'
 import { isOwnWrite } from '../api/own-writes.ts'
 import type { LiveEvent } from '../api/query-client.ts'
 import { sessionScope } from '../api/session.ts'
@@ -78,6 +79,7 @@ export function onEventsLost(listener: () => void): void {
 
 export function publish(shared: readonly SharedEvent[]): void {
   if (shared.length === 0) return
+  for (const { kind, recordId } of shared) if (kind === 'restored') forgetDeletion(recordId)
   const events = shared.map(({ revision, personId, ...event }): LiveEvent => ({
     ...event,
     isOwn: personId !== null && personId === sessionScope()?.userId && isOwnWrite(event.recordId, revision),

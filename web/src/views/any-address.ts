@@ -3,8 +3,8 @@ import { fieldProperty } from './columns.tsx'
 import type { Property } from './property.ts'
 
 const ofAny: Readonly<Record<string, { path: string; label: string }>> = {
-  emails: { path: 'emails.address', label: 'Any email address' },
-  phones: { path: 'phones.number', label: 'Any phone number' },
+  emails: { path: 'emails.address', label: 'Email (all addresses)' },
+  phones: { path: 'phones.number', label: 'Phone (all numbers)' },
 }
 
 /** What filters test in lists of addresses, which have no column: all entries, in the ways of the primary one. */

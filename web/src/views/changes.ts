@@ -1,3 +1,4 @@
+import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
 import { bodyOf as bodyOfPaths, isOutdated, isSame, mergeLists, sendEdit } from '../api/edit.ts'
@@ -130,8 +131,12 @@ function replacedList(resource: ResourceSchema, field: string, record: RecordDat
   return { name, entries: entries.map((entry: object) => ({ ...entry, bouncedAt: undefined })) }
 }
 
-/** Notifies everything that shows the record. */
+/** Reads of single records: an answer from before a change that this page shows does not contain it. */
+export const recordReads = new ChangesMeanwhile<RecordData>()
+
+/** Shows the record everywhere as it is after a change. */
 export function recordChanged(resource: ResourceSchema, record: RecordData): void {
+  recordReads.add((read) => (read.id === record.id ? record : read))
   queryClient.setQueryData(['record', resource.name, record.id], record)
   for (const listener of listeners) listener(resource, record)
 }

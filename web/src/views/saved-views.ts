@@ -29,7 +29,7 @@ export const viewsQuery = (resource: string) =>
         query.set('startingAfter', last.id)
       }
     },
-    meta: { follows: byOthers(ofResources('view')) },
+    meta: { follows: byOthers(ofResources('view')), waits: true },
   })
 
 /** Loads the views before the list appears, so that nothing moves. */

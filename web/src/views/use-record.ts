@@ -1,9 +1,8 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, schemaQuery } from '../api/schema.ts'
 import { type Follows, queryClient } from '../api/query-client.ts'
-import { onRecordChanged } from './changes.ts'
+import { recordReads } from './changes.ts'
 
 /** Changes of a record by others, and of what it shows of other records. */
 export const followsRecord = (id: string): { follows: Follows; waits: true } => ({
@@ -14,7 +13,8 @@ export const followsRecord = (id: string): { follows: Follows; waits: true } => 
 const recordQuery = (resource: ResourceSchema, id: string) =>
   queryOptions({
     queryKey: ['record', resource.name, id],
-    queryFn: async ({ signal }) => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body,
+    queryFn: ({ signal }) =>
+      recordReads.during(async () => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body),
     meta: followsRecord(id),
   })
 
@@ -26,13 +26,4 @@ export async function preloadRecord(name: string, id: string): Promise<void> {
 }
 
 /** A record; changes made on this page show at once. */
-export function useRecord(resource: ResourceSchema, id: string) {
-  useEffect(
-    () =>
-      onRecordChanged(({ name }, record) => {
-        if (name === resource.name && record.id === id) queryClient.setQueryData(['record', name, id], record)
-      }),
-    [resource.name, id],
-  )
-  return useQuery(recordQuery(resource, id))
-}
+export const useRecord = (resource: ResourceSchema, id: string) => useQuery(recordQuery(resource, id))
