@@ -3,7 +3,7 @@ import { ApiError } from './error.ts'
 /** Milliseconds for which a deletion is remembered: until then, what shows the record has been left. */
 const memory = 10_000
 /** Milliseconds for which a read waits for a deletion without an answer. */
-const patience = 5000
+const timeout = 5000
 
 /** By path of a record: whether this page has deleted it, once the service has answered. */
 const deletions = new Map<string, Promise<boolean>>()
@@ -72,7 +72,7 @@ export async function readUnlessDeleted<T>(
 /** False if there is no answer soon, or the reader has left. */
 const soon = (isDeleted: Promise<boolean>, signal: AbortSignal | undefined): Promise<boolean> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), patience)
+    const timer = setTimeout(() => resolve(false), timeout)
     if (signal?.aborted === true) resolve(false)
     signal?.addEventListener('abort', () => resolve(false))
     void isDeleted.then((is) => {
