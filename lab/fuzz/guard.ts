@@ -29,8 +29,8 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
 }
 
 /**
- * Waits until all pushed rows of an organization are processed, its indexes are built and its events have their places in
- * the feed; returns the number of rows in each state.
+ * Waits until all pushed rows of an organization are processed, its indexes are built, and its events have their places in
+ * the feed and are read by the notifier; returns the number of rows in each state.
  */
 export async function untilProcessed(client: pg.Client, organizationId: string): Promise<Record<string, number>> {
   for (const deadline = performance.now() + 120_000; ; await delay(20)) {
@@ -42,11 +42,14 @@ export async function untilProcessed(client: pg.Client, organizationId: string):
     const indexes = await client.query(`select from property_indexes where organization_id = $1 and state <> 'ready'`, [
       uuidOf(organizationId),
     ])
-    const unplaced = await client.query('select from events where organization_id = $1 and position is null limit 1', [
-      uuidOf(organizationId),
-    ])
+    const unread = await client.query(
+      `select from events where organization_id = $1 and position is null
+       union all select from event_feeds feed left join inbox_positions reached using (organization_id)
+         where feed.organization_id = $1 and feed.last_position > coalesce(reached.position, 0)`,
+      [uuidOf(organizationId)],
+    )
     const isFinished = !['PENDING', 'PROCESSING', 'RETRYING'].some((status) => status in counts)
-    if (isFinished && indexes.rows.length + unplaced.rows.length === 0) return counts
+    if (isFinished && indexes.rows.length + unread.rows.length === 0) return counts
     if (performance.now() > deadline)
       throw new Error(`Rows or indexes are not finished in time: ${JSON.stringify(counts)}`)
   }
